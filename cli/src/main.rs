@@ -1,0 +1,2 @@
+//! tilescope-cli
+fn main() {}

@@ -1,0 +1,2 @@
+//! tilescope-xtask
+fn main() {}
