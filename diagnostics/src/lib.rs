@@ -1,1 +1,18 @@
-//! tilescope-diagnostics
+//! Findings and errors as data.
+//!
+//! Two kinds of message exist. A [`Finding`] is what a check reports about a kernel; an [`Error`]
+//! says why an input (launch file, TTIR, data file, command line) cannot be used. Both are plain
+//! data: nothing here prints, reads a file or knows a terminal. Wording is made in one place per
+//! message; the renderers turn data into text, JSON and other formats.
+//!
+//! Depends on nothing of ours.
+
+mod check;
+mod error;
+mod finding;
+
+pub use check::{Check, Severity};
+pub use error::{Error, ErrorKind, Label, Result, Source};
+pub use finding::{
+    Chain, Finding, Frame, Launched, Location, OutputSummary, Printed, Report, TensorRef, Value,
+};
