@@ -1,1 +1,3 @@
 //! tilescope-interpreter
+
+pub mod num;
