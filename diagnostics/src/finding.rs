@@ -84,6 +84,8 @@ pub struct Finding {
     pub program: Option<[u32; 3]>,
     /// The faulty operation.
     pub location: Option<Location>,
+    /// Where that operation stands in the TTIR text; shown where the author's source is not at hand.
+    pub ttir: Option<Frame>,
     /// Where the value came to be, where that is another place.
     pub born: Option<Location>,
     /// Where the value was used, where that is another place.
@@ -159,6 +161,10 @@ pub struct Launched {
     pub findings: Vec<Finding>,
     /// True when more findings existed than were kept.
     pub findings_cut: bool,
+    /// True when the run was stopped before all programs had finished: what is here is what was seen so far.
+    pub interrupted: bool,
+    /// Remarks on how the launch was read or judged, for example a check that did not apply.
+    pub notes: Vec<String>,
 }
 
 /// The results of all launches of one command.
@@ -180,6 +186,7 @@ impl Finding {
             kernel: kernel.into(),
             program: None,
             location: None,
+            ttir: None,
             born: None,
             used: None,
             other: None,

@@ -10,6 +10,7 @@
 mod check;
 mod error;
 mod finding;
+pub mod render;
 
 pub use check::{Check, Severity};
 pub use error::{Error, ErrorKind, Label, Result, Source};

@@ -1,0 +1,321 @@
+//! The JSON report. Keys and their order are fixed: programs rely on them.
+//!
+//! Every key of the format is always there, `null` where it does not apply; four appear only when
+//! they say something: `count_at_least` (the count is a lower bound), `findings_cut`,
+//! `interrupted`, `notes` of a launch, and `errors` of the report. NaN and infinities are the
+//! strings `nan`, `inf`, `-inf`; integers that JSON readers cannot hold in 64 bits are strings.
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use super::number;
+use crate::{
+    Chain, Error, ErrorKind, Finding, Frame, Launched, Location, OutputSummary, Printed, Report, TensorRef,
+    Value,
+};
+
+/// The whole report as one JSON document, ending in a line break.
+///
+/// `errors` are the inputs that could not be used; they have no entry in `launches`.
+pub fn report(report: &Report, errors: &[Box<Error>], version: &str) -> String {
+    let document = Document {
+        tool: "tilescope",
+        version,
+        launches: report.launches.iter().map(launch).collect(),
+        errors: errors.iter().map(|e| error(e)).collect(),
+    };
+    // Serialisation of these types can only fail on a failing writer or a non-string key; neither exists here.
+    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    tool: &'a str,
+    version: &'a str,
+    launches: Vec<JsonLaunch<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<JsonError<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonLaunch<'a> {
+    launch: &'a str,
+    kernel: &'a str,
+    grid: [u64; 3],
+    programs: u64,
+    elapsed_s: f64,
+    outputs: Outputs<'a>,
+    prints: Vec<JsonPrint<'a>>,
+    findings: Vec<JsonFinding<'a>>,
+    #[serde(skip_serializing_if = "is_false")]
+    findings_cut: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    interrupted: bool,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    notes: &'a [String],
+}
+
+fn is_false(b: &bool) -> bool {
+    !*b
+}
+
+fn launch(launched: &Launched) -> JsonLaunch<'_> {
+    JsonLaunch {
+        launch: &launched.launch,
+        kernel: &launched.kernel,
+        grid: launched.grid,
+        programs: launched.programs,
+        elapsed_s: launched.elapsed_s,
+        outputs: Outputs(&launched.outputs),
+        prints: launched.prints.iter().map(print).collect(),
+        findings: launched.findings.iter().map(finding).collect(),
+        findings_cut: launched.findings_cut,
+        interrupted: launched.interrupted,
+        notes: &launched.notes,
+    }
+}
+
+/// Outputs as a map from name to summary, in the order of the arguments.
+struct Outputs<'a>(&'a [OutputSummary]);
+
+impl Serialize for Outputs<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for output in self.0 {
+            map.serialize_entry(
+                &output.name,
+                &JsonOutput {
+                    dtype: &output.dtype,
+                    shape: &output.shape,
+                    min: output.min.map(JsonValue),
+                    max: output.max.map(JsonValue),
+                    nan: output.nan,
+                    inf: output.inf,
+                    sha256: output.sha256.as_deref(),
+                },
+            )?;
+        }
+        map.end()
+    }
+}
+
+#[derive(Serialize)]
+struct JsonOutput<'a> {
+    dtype: &'a str,
+    shape: &'a [i64],
+    min: Option<JsonValue>,
+    max: Option<JsonValue>,
+    nan: u64,
+    inf: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct JsonPrint<'a> {
+    program: [u32; 3],
+    location: Option<JsonLocation<'a>>,
+    text: &'a str,
+}
+
+fn print(printed: &Printed) -> JsonPrint<'_> {
+    JsonPrint {
+        program: printed.program,
+        location: printed.location.as_ref().map(location),
+        text: &printed.text,
+    }
+}
+
+#[derive(Serialize)]
+struct JsonFinding<'a> {
+    id: &'static str,
+    severity: &'static str,
+    message: &'a str,
+    count: u64,
+    #[serde(skip_serializing_if = "is_false")]
+    count_at_least: bool,
+    program: Option<[u32; 3]>,
+    location: Option<JsonLocation<'a>>,
+    born: Option<JsonLocation<'a>>,
+    used: Option<JsonLocation<'a>>,
+    other: Option<JsonLocation<'a>>,
+    tensor: Option<JsonTensor<'a>>,
+    lane: Option<&'a [u32]>,
+    element: Option<&'a [i64]>,
+    byte_offset: Option<JsonInt>,
+    operands: Vec<JsonOperand<'a>>,
+    help: Option<&'a str>,
+    chain: Vec<JsonChain<'a>>,
+}
+
+fn finding(finding: &Finding) -> JsonFinding<'_> {
+    JsonFinding {
+        id: finding.check.id(),
+        severity: finding.severity.as_str(),
+        message: &finding.message,
+        count: finding.count,
+        count_at_least: finding.count_at_least,
+        program: finding.program,
+        location: finding.location.as_ref().map(location),
+        born: finding.born.as_ref().map(location),
+        used: finding.used.as_ref().map(location),
+        other: finding.other.as_ref().map(location),
+        tensor: finding.tensor.as_ref().map(tensor),
+        lane: finding.lane.as_deref(),
+        element: finding.element.as_deref(),
+        byte_offset: finding.byte_offset.map(JsonInt),
+        operands: finding
+            .operands
+            .iter()
+            .map(|(name, value)| JsonOperand {
+                name,
+                value: JsonValue(*value),
+            })
+            .collect(),
+        help: finding.help.as_deref(),
+        chain: finding.chain.iter().map(chain).collect(),
+    }
+}
+
+#[derive(Serialize)]
+struct JsonLocation<'a> {
+    file: &'a str,
+    line: u32,
+    column: u32,
+    function: Option<&'a str>,
+    inlined_at: Vec<JsonFrame<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonFrame<'a> {
+    file: &'a str,
+    line: u32,
+    column: u32,
+    function: Option<&'a str>,
+}
+
+fn location(location: &Location) -> JsonLocation<'_> {
+    JsonLocation {
+        file: &location.frame.file,
+        line: location.frame.line,
+        column: location.frame.column,
+        function: location.frame.function.as_deref(),
+        inlined_at: location.inlined_at.iter().map(frame).collect(),
+    }
+}
+
+fn frame(frame: &Frame) -> JsonFrame<'_> {
+    JsonFrame {
+        file: &frame.file,
+        line: frame.line,
+        column: frame.column,
+        function: frame.function.as_deref(),
+    }
+}
+
+#[derive(Serialize)]
+struct JsonTensor<'a> {
+    name: &'a str,
+    dtype: &'a str,
+    shape: &'a [i64],
+    strides: &'a [i64],
+}
+
+fn tensor(tensor: &TensorRef) -> JsonTensor<'_> {
+    JsonTensor {
+        name: &tensor.name,
+        dtype: &tensor.dtype,
+        shape: &tensor.shape,
+        strides: &tensor.strides,
+    }
+}
+
+#[derive(Serialize)]
+struct JsonOperand<'a> {
+    name: &'a str,
+    value: JsonValue,
+}
+
+#[derive(Serialize)]
+struct JsonChain<'a> {
+    location: Option<JsonLocation<'a>>,
+    op: &'a str,
+    value: JsonValue,
+}
+
+fn chain(step: &Chain) -> JsonChain<'_> {
+    JsonChain {
+        location: step.location.as_ref().map(location),
+        op: &step.op,
+        value: JsonValue(step.value),
+    }
+}
+
+#[derive(Serialize)]
+struct JsonError<'a> {
+    kind: &'static str,
+    message: &'a str,
+    location: Option<JsonPlace<'a>>,
+    notes: &'a [String],
+    help: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct JsonPlace<'a> {
+    file: &'a str,
+    line: usize,
+    column: usize,
+    label: &'a str,
+}
+
+fn error(error: &Error) -> JsonError<'_> {
+    JsonError {
+        kind: match error.kind {
+            ErrorKind::Input => "input",
+            ErrorKind::Unsupported => "unsupported",
+        },
+        message: &error.message,
+        location: error.labels.first().map(|label| {
+            let (line, column) = label.source.line_column(label.range.start);
+            JsonPlace {
+                file: &label.source.name,
+                line,
+                column,
+                label: &label.text,
+            }
+        }),
+        notes: &error.notes,
+        help: error.help.as_deref(),
+    }
+}
+
+struct JsonValue(Value);
+
+impl Serialize for JsonValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Int(i) => JsonInt(i).serialize(serializer),
+            Value::Bool(b) => serializer.serialize_bool(b),
+            Value::Float(f) => match number::special(f) {
+                Some(word) => serializer.serialize_str(word),
+                None => serializer.serialize_f64(f),
+            },
+        }
+    }
+}
+
+struct JsonInt(i128);
+
+impl Serialize for JsonInt {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Ok(i) = i64::try_from(self.0) {
+            serializer.serialize_i64(i)
+        } else if let Ok(u) = u64::try_from(self.0) {
+            serializer.serialize_u64(u)
+        } else {
+            serializer.serialize_str(&self.0.to_string())
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The short parts of a report: the table of outputs and the closing line of a launch.
+
+use super::number;
+use crate::{Launched, OutputSummary, Severity};
+
+/// A table of outputs with aligned columns, ending in a line break; empty for no outputs.
+pub fn outputs(outputs: &[OutputSummary]) -> String {
+    if outputs.is_empty() {
+        return String::new();
+    }
+    let mut rows = vec![["output", "dtype", "shape", "min", "max", "nan", "inf"].map(String::from)];
+    rows.extend(outputs.iter().map(|o| {
+        let bound = |v: Option<crate::Value>| v.map_or_else(|| String::from("-"), number::short);
+        [
+            o.name.clone(),
+            o.dtype.clone(),
+            number::list(&o.shape),
+            bound(o.min),
+            bound(o.max),
+            o.nan.to_string(),
+            o.inf.to_string(),
+        ]
+    }));
+    let hashes: Vec<Option<&str>> =
+        std::iter::once(outputs.iter().any(|o| o.sha256.is_some()).then_some("sha256"))
+            .chain(outputs.iter().map(|o| o.sha256.as_deref()))
+            .collect();
+    let width = |column: usize| rows.iter().map(|r| r[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; 7] = std::array::from_fn(width);
+    let mut text = String::new();
+    for (row, hash) in rows.iter().zip(hashes) {
+        let mut line = String::new();
+        for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
+            // Words to the left, numbers to the right.
+            let pad = " ".repeat(width - cell.chars().count());
+            let cell = if column < 3 {
+                format!("{cell}{pad}")
+            } else {
+                format!("{pad}{cell}")
+            };
+            line.push_str(&cell);
+            line.push_str("  ");
+        }
+        line.push_str(hash.unwrap_or(""));
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// The closing line of a launch: what was run and how it went, ending in a line break.
+pub fn verdict(launched: &Launched) -> String {
+    let count = |severity| {
+        let found = launched.findings.iter().filter(|f| f.severity == severity);
+        found.count() as u64
+    };
+    let counts: Vec<String> = [Severity::Error, Severity::Warning, Severity::Note]
+        .into_iter()
+        .map(|severity| (count(severity), severity))
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, severity)| number::counted(n, severity.as_str()))
+        .collect();
+    let mut word = if counts.is_empty() {
+        String::from("ok")
+    } else {
+        counts.join(", ")
+    };
+    if launched.findings_cut {
+        word.push_str(" and more (see --max-findings)");
+    }
+    if launched.interrupted {
+        word = format!("interrupted; so far {word}");
+    }
+    format!(
+        "{}: {word} ({} of {}, grid {}, {})\n",
+        launched.launch,
+        number::counted(launched.programs, "program"),
+        launched.kernel,
+        number::list(&launched.grid),
+        number::seconds(launched.elapsed_s)
+    )
+}
