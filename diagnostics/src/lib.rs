@@ -11,9 +11,11 @@ mod check;
 mod error;
 mod finding;
 pub mod render;
+mod suggest;
 
 pub use check::{Check, Severity};
 pub use error::{Error, ErrorKind, Label, Result, Source};
 pub use finding::{
     Chain, Finding, Frame, Launched, Location, OutputSummary, Printed, Report, TensorRef, Value,
 };
+pub use suggest::closest;
