@@ -9,6 +9,7 @@
 
 mod check;
 mod error;
+pub mod explain;
 mod finding;
 pub mod render;
 mod suggest;
