@@ -1,2 +1,90 @@
-//! tilescope-xtask
-fn main() {}
+//! Tasks for developers: `cargo xtask ci | bless | tidy | ops`.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod ops;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+
+const USAGE: &str = "\
+usage: cargo xtask TASK
+
+  ci      what must pass before a change lands: format, lints, documentation, all tests
+  bless   rewrite the golden files with what the code gives now (read the difference before committing)
+  tidy    the rules of ARCHITECTURE.md and the style that no other tool checks
+  ops     rewrite docs/ops.md from the op table";
+
+fn main() -> ExitCode {
+    let task = std::env::args().nth(1).unwrap_or_default();
+    let result = match task.as_str() {
+        "ci" => ci(),
+        "bless" => bless(),
+        "tidy" => tidy(),
+        "ops" => ops::write(&root()),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The workspace: the folder above this crate.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+fn ci() -> Result<()> {
+    cargo(&["fmt", "--all", "--check"], &[])?;
+    cargo(
+        &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
+        &[],
+    )?;
+    cargo(
+        &["doc", "--workspace", "--no-deps", "--document-private-items"],
+        &[("RUSTDOCFLAGS", "-D warnings")],
+    )?;
+    cargo(&["test", "--workspace"], &[])
+}
+
+fn bless() -> Result<()> {
+    cargo(&["test", "--workspace"], &[("BLESS", "1")])?;
+    ops::write(&root())
+}
+
+fn tidy() -> Result<()> {
+    let found = tidy::check(&root())?;
+    for line in &found {
+        println!("{line}");
+    }
+    match found.len() {
+        0 => Ok(()),
+        n => bail!("{n} places are untidy"),
+    }
+}
+
+/// Runs cargo in the workspace, with the user's own streams.
+fn cargo(args: &[&str], env: &[(&str, &str)]) -> Result<()> {
+    println!("$ cargo {}", args.join(" "));
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .args(args)
+        .envs(env.iter().copied())
+        .current_dir(root())
+        .status()
+        .context("cannot start cargo")?;
+    if !status.success() {
+        bail!("cargo {} failed", args[0]);
+    }
+    Ok(())
+}
