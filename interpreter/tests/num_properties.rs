@@ -1,6 +1,8 @@
 //! The conversions, against oracles that share no code with them: the `half` crate, exhaustive search for
 //! the nearest value, and exact 128-bit arithmetic.
 
+#![allow(clippy::disallowed_methods)] // powers of two and oracles
+
 use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 use tilescope_interpreter::num::float::{self, RoundTowardZero};
 use tilescope_interpreter::num::int::{Int, ToFloat};

@@ -21,6 +21,8 @@
 
 pub mod float;
 pub mod int;
+pub mod math;
+mod vector;
 
 pub use float::{
     Bf16, CANONICAL_NAN, Canonical, F8E4M3, F8E4M3B11Fnuz, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F16, StoredFloat,

@@ -1,0 +1,473 @@
+//! Float arithmetic and elementary functions of every float type, lane by lane.
+//!
+//! - [`Arithmetic`] is correctly rounded in its own type. f32 and f64 use the machine's operations; the
+//!   narrow types compute in f32, or in f64 where f32 would round twice (bf16 products and quotients near
+//!   the smallest values, every fused multiply-add), and round once.
+//! - [`Elementary`] is within 1 ulp for f32 (it is computed in f64 and rounded once), within a few ulp for
+//!   f64, and for the narrow types the f32 function rounded once more. Subnormals are kept.
+//!
+//! Results have the same bits on every CPU: nothing calls the system's mathematical library. What is not
+//! written here comes from the crate `libm`, which is pure Rust. **Beware** that `f32` and `f64` have
+//! inherent methods of the same names (`x.exp()`) that do call the system's: call these functions as
+//! `Elementary::exp(x)`.
+//!
+//! NaN: every function here returns the canonical NaN, except those documented to keep bits.
+
+use bytemuck::Pod;
+
+use super::float::{Bf16, Canonical, F8E4M3, F8E5M2, F16, StoredFloat};
+use super::vector;
+
+/// The correctly rounded operations of a float type.
+pub trait Arithmetic: Pod + Send + Sync {
+    /// `a + b`.
+    fn add(a: Self, b: Self) -> Self;
+    /// `a - b`.
+    fn sub(a: Self, b: Self) -> Self;
+    /// `a * b`.
+    fn mul(a: Self, b: Self) -> Self;
+    /// `a / b`.
+    fn div(a: Self, b: Self) -> Self;
+    /// C's `fmod`: exact, with the sign of `a`; `a` if `b` is infinite, NaN if `b` is 0 or `a` infinite.
+    fn rem(a: Self, b: Self) -> Self;
+    /// `a * b + c`, rounded once.
+    fn fma(a: Self, b: Self, c: Self) -> Self;
+    /// Square root; −0 of −0, NaN of other negatives.
+    fn sqrt(x: Self) -> Self;
+
+    /// Sign flipped, also of a NaN, whose payload is kept.
+    fn neg(x: Self) -> Self;
+    /// Sign cleared, also of a NaN, whose payload is kept.
+    fn abs(x: Self) -> Self;
+    /// The magnitude of `x` with the sign of `sign`; keeps a NaN's payload.
+    fn copysign(x: Self, sign: Self) -> Self;
+
+    /// `arith.maxnumf`: a NaN operand gives the other. +0 is above −0.
+    fn maxnum(a: Self, b: Self) -> Self;
+    /// `arith.minnumf`: a NaN operand gives the other. −0 is below +0.
+    fn minnum(a: Self, b: Self) -> Self;
+    /// `arith.maximumf`: NaN if an operand is. +0 is above −0.
+    fn maximum(a: Self, b: Self) -> Self;
+    /// `arith.minimumf`: NaN if an operand is. −0 is below +0.
+    fn minimum(a: Self, b: Self) -> Self;
+
+    /// `tt.clampf` without NaN propagation: a NaN `x` gives `low`.
+    #[inline(always)]
+    fn clamp(x: Self, low: Self, high: Self) -> Self {
+        Self::minnum(Self::maxnum(x, low), high)
+    }
+
+    /// `tt.clampf` with NaN propagation: NaN if `x` is.
+    #[inline(always)]
+    fn clamp_propagating(x: Self, low: Self, high: Self) -> Self {
+        Self::minimum(Self::maximum(x, low), high)
+    }
+
+    /// Largest integral value not above `x`. Keeps −0.
+    fn floor(x: Self) -> Self;
+    /// Smallest integral value not below `x`. −0 of values in (−1, −0].
+    fn ceil(x: Self) -> Self;
+    /// `x` without its fraction.
+    fn trunc(x: Self) -> Self;
+    /// Nearest integral value, halves away from zero.
+    fn round(x: Self) -> Self;
+    /// Nearest integral value, halves to even.
+    fn round_even(x: Self) -> Self;
+}
+
+/// Operations whose code is the same for f32 and f64.
+macro_rules! native_arithmetic {
+    ($t:ty, $sign:expr, $remainder:path) => {
+        #[inline(always)]
+        fn add(a: $t, b: $t) -> $t {
+            (a + b).canonical()
+        }
+
+        #[inline(always)]
+        fn sub(a: $t, b: $t) -> $t {
+            (a - b).canonical()
+        }
+
+        #[inline(always)]
+        fn mul(a: $t, b: $t) -> $t {
+            (a * b).canonical()
+        }
+
+        #[inline(always)]
+        fn div(a: $t, b: $t) -> $t {
+            (a / b).canonical()
+        }
+
+        #[inline(always)]
+        fn rem(a: $t, b: $t) -> $t {
+            $remainder(a, b).canonical()
+        }
+
+        #[inline(always)]
+        fn sqrt(x: $t) -> $t {
+            // The plain form, `x.sqrt().canonical()`, is folded by LLVM into the bare instruction, whose
+            // NaN is the CPU's: hence the root of the magnitude, which the fold does not know.
+            let root = x.abs().sqrt().copysign(x);
+            (if x < 0.0 { <$t>::NAN } else { root }).canonical()
+        }
+
+        #[inline(always)]
+        fn neg(x: $t) -> $t {
+            <$t>::from_bits(x.to_bits() ^ $sign)
+        }
+
+        #[inline(always)]
+        fn abs(x: $t) -> $t {
+            <$t>::from_bits(x.to_bits() & !$sign)
+        }
+
+        #[inline(always)]
+        fn copysign(x: $t, sign: $t) -> $t {
+            <$t>::from_bits((x.to_bits() & !$sign) | (sign.to_bits() & $sign))
+        }
+
+        #[inline(always)]
+        fn maxnum(a: $t, b: $t) -> $t {
+            // Equal operands are the same bits, or zeros of two signs: `and` leaves +0.
+            let equal = <$t>::from_bits(a.to_bits() & b.to_bits());
+            let ordered = if a > b { a } else { equal };
+            let ordered = if b > a { b } else { ordered };
+            let with_b = if a.is_nan() { b } else { ordered };
+            (if b.is_nan() { a } else { with_b }).canonical()
+        }
+
+        #[inline(always)]
+        fn minnum(a: $t, b: $t) -> $t {
+            let equal = <$t>::from_bits(a.to_bits() | b.to_bits());
+            let ordered = if a < b { a } else { equal };
+            let ordered = if b < a { b } else { ordered };
+            let with_b = if a.is_nan() { b } else { ordered };
+            (if b.is_nan() { a } else { with_b }).canonical()
+        }
+
+        #[inline(always)]
+        fn maximum(a: $t, b: $t) -> $t {
+            let equal = <$t>::from_bits(a.to_bits() & b.to_bits());
+            let ordered = if a > b { a } else { equal };
+            let ordered = if b > a { b } else { ordered };
+            (if a.is_nan() || b.is_nan() {
+                <$t>::NAN
+            } else {
+                ordered
+            })
+            .canonical()
+        }
+
+        #[inline(always)]
+        fn minimum(a: $t, b: $t) -> $t {
+            let equal = <$t>::from_bits(a.to_bits() | b.to_bits());
+            let ordered = if a < b { a } else { equal };
+            let ordered = if b < a { b } else { ordered };
+            (if a.is_nan() || b.is_nan() {
+                <$t>::NAN
+            } else {
+                ordered
+            })
+            .canonical()
+        }
+    };
+}
+
+/// From here on an f32 has no fraction.
+const F32_INTEGRAL: f32 = 8388608.0;
+
+impl Arithmetic for f32 {
+    native_arithmetic!(f32, 0x8000_0000u32, libm::fmodf);
+
+    #[inline(always)]
+    fn fma(a: f32, b: f32, c: f32) -> f32 {
+        (fma_odd(a, b, c) as f32).canonical()
+    }
+
+    #[inline(always)]
+    fn trunc(x: f32) -> f32 {
+        let integral = if x.abs() < F32_INTEGRAL {
+            x as i32 as f32
+        } else {
+            x
+        };
+        Arithmetic::copysign(integral, x).canonical()
+    }
+
+    #[inline(always)]
+    fn floor(x: f32) -> f32 {
+        let t = <f32 as Arithmetic>::trunc(x);
+        let down = if t > x { t - 1.0 } else { t };
+        Arithmetic::copysign(down, x).canonical()
+    }
+
+    #[inline(always)]
+    fn ceil(x: f32) -> f32 {
+        let t = <f32 as Arithmetic>::trunc(x);
+        let up = if t < x { t + 1.0 } else { t };
+        Arithmetic::copysign(up, x).canonical()
+    }
+
+    #[inline(always)]
+    fn round(x: f32) -> f32 {
+        let t = <f32 as Arithmetic>::trunc(x);
+        let away = if (x - t).abs() >= 0.5 { 1.0 } else { 0.0 };
+        Arithmetic::copysign(t.abs() + away, x).canonical()
+    }
+
+    #[inline(always)]
+    fn round_even(x: f32) -> f32 {
+        // Adding 2^23 leaves no bits for a fraction: the addition rounds.
+        let rounded = (x.abs() + F32_INTEGRAL) - F32_INTEGRAL;
+        let integral = if x.abs() < F32_INTEGRAL { rounded } else { x };
+        Arithmetic::copysign(integral, x).canonical()
+    }
+}
+
+impl Arithmetic for f64 {
+    native_arithmetic!(f64, 1u64 << 63, libm::fmod);
+
+    #[inline(always)]
+    fn fma(a: f64, b: f64, c: f64) -> f64 {
+        libm::fma(a, b, c).canonical()
+    }
+
+    #[inline(always)]
+    fn floor(x: f64) -> f64 {
+        libm::floor(x).canonical()
+    }
+
+    #[inline(always)]
+    fn ceil(x: f64) -> f64 {
+        libm::ceil(x).canonical()
+    }
+
+    #[inline(always)]
+    fn trunc(x: f64) -> f64 {
+        libm::trunc(x).canonical()
+    }
+
+    #[inline(always)]
+    fn round(x: f64) -> f64 {
+        libm::round(x).canonical()
+    }
+
+    #[inline(always)]
+    fn round_even(x: f64) -> f64 {
+        libm::rint(x).canonical()
+    }
+}
+
+/// `a * b + c` in f64, rounded to odd: an inexact result has its last bit set.
+///
+/// The product of two f32 is exact in f64. Rounding the sum to odd, and the result once more to a format
+/// of at most 51 mantissa bits, is rounding once (Boldo and Melquiond, *Emulation of FMA and correctly
+/// rounded sums: proved algorithms using rounding to odd*, 2008).
+#[inline(always)]
+pub fn fma_odd(a: f32, b: f32, c: f32) -> f64 {
+    let product = f64::from(a) * f64::from(b);
+    let c = f64::from(c);
+    let sum = product + c;
+    // The exact error of the addition (Knuth's two-sum). Not a number if the sum is not finite.
+    let part = sum - product;
+    let error = (product - (sum - part)) + (c - part);
+    let bits = sum.to_bits();
+    let toward_error = if (error > 0.0) == (sum > 0.0) {
+        bits.wrapping_add(1)
+    } else {
+        bits.wrapping_sub(1)
+    };
+    let inexact = error.abs() > 0.0;
+    f64::from_bits(if inexact && bits & 1 == 0 {
+        toward_error
+    } else {
+        bits
+    })
+}
+
+/// Arithmetic of a narrow type. `mul` and `div` say in which type a product or quotient is computed: one
+/// whose rounding does not change the rounding to the narrow type.
+macro_rules! narrow_arithmetic {
+    ($t:ident, $sign:expr, |$a:ident, $b:ident| mul: $mul:expr, div: $div:expr) => {
+        impl Arithmetic for $t {
+            #[inline(always)]
+            fn add(a: $t, b: $t) -> $t {
+                $t::from_f32(a.to_f32() + b.to_f32())
+            }
+
+            #[inline(always)]
+            fn sub(a: $t, b: $t) -> $t {
+                $t::from_f32(a.to_f32() - b.to_f32())
+            }
+
+            #[inline(always)]
+            fn mul($a: $t, $b: $t) -> $t {
+                $mul
+            }
+
+            #[inline(always)]
+            fn div($a: $t, $b: $t) -> $t {
+                $div
+            }
+
+            #[inline(always)]
+            fn rem(a: $t, b: $t) -> $t {
+                $t::from_f32(libm::fmodf(a.to_f32(), b.to_f32()))
+            }
+
+            #[inline(always)]
+            fn fma(a: $t, b: $t, c: $t) -> $t {
+                $t::from_f64(fma_odd(a.to_f32(), b.to_f32(), c.to_f32()))
+            }
+
+            #[inline(always)]
+            fn sqrt(x: $t) -> $t {
+                $t::from_f32(x.to_f32().sqrt())
+            }
+
+            #[inline(always)]
+            fn neg(x: $t) -> $t {
+                $t(x.0 ^ $sign)
+            }
+
+            #[inline(always)]
+            fn abs(x: $t) -> $t {
+                $t(x.0 & !$sign)
+            }
+
+            #[inline(always)]
+            fn copysign(x: $t, sign: $t) -> $t {
+                $t((x.0 & !$sign) | (sign.0 & $sign))
+            }
+
+            narrow_arithmetic!(@via_f32 $t: maxnum(a, b) minnum(a, b) maximum(a, b) minimum(a, b)
+                floor(x) ceil(x) trunc(x) round(x) round_even(x));
+        }
+    };
+    (@via_f32 $t:ident: $($name:ident($($arg:ident),*))*) => {$(
+        #[inline(always)]
+        fn $name($($arg: $t),*) -> $t {
+            $t::from_f32(<f32 as Arithmetic>::$name($($arg.to_f32()),*))
+        }
+    )*};
+}
+
+// f32 has more than twice the bits of f16, and its range holds every product and quotient.
+narrow_arithmetic!(F16, 0x8000, |a, b|
+    mul: F16::from_f32(a.to_f32() * b.to_f32()),
+    div: F16::from_f32(a.to_f32() / b.to_f32()));
+// A tiny product of bf16 is a subnormal f32, which would be a first rounding: f64 has the range.
+narrow_arithmetic!(Bf16, 0x8000, |a, b|
+    mul: Bf16::from_f64(f64::from(a.to_f32()) * f64::from(b.to_f32())),
+    div: Bf16::from_f64(f64::from(a.to_f32()) / f64::from(b.to_f32())));
+narrow_arithmetic!(F8E4M3, 0x80, |a, b|
+    mul: F8E4M3::from_f32(a.to_f32() * b.to_f32()),
+    div: F8E4M3::from_f32(a.to_f32() / b.to_f32()));
+narrow_arithmetic!(F8E5M2, 0x80, |a, b|
+    mul: F8E5M2::from_f32(a.to_f32() * b.to_f32()),
+    div: F8E5M2::from_f32(a.to_f32() / b.to_f32()));
+
+/// Declares [`Elementary`] and implements it: for each function its f64 and its f32 form.
+macro_rules! elementary {
+    ($($(#[$doc:meta])* $name:ident($($arg:ident),+): $f64:expr, $f32:expr;)*) => {
+        /// Elementary functions of a float type.
+        pub trait Elementary: Pod + Send + Sync {
+            $($(#[$doc])* fn $name($($arg: Self),+) -> Self;)*
+        }
+
+        impl Elementary for f64 {
+            $(
+                #[inline(always)]
+                fn $name($($arg: f64),+) -> f64 {
+                    ($f64)($($arg),+).canonical()
+                }
+            )*
+        }
+
+        impl Elementary for f32 {
+            $(
+                #[inline(always)]
+                fn $name($($arg: f32),+) -> f32 {
+                    // Computed in f64; this cast is the one rounding.
+                    (($f32)($(f64::from($arg)),+) as f32).canonical()
+                }
+            )*
+        }
+
+        elementary!(@narrow F16 $($name($($arg),+))*);
+        elementary!(@narrow Bf16 $($name($($arg),+))*);
+        elementary!(@narrow F8E4M3 $($name($($arg),+))*);
+        elementary!(@narrow F8E5M2 $($name($($arg),+))*);
+    };
+    (@narrow $t:ident $($name:ident($($arg:ident),+))*) => {
+        impl Elementary for $t {
+            $(
+                #[inline(always)]
+                fn $name($($arg: $t),+) -> $t {
+                    $t::from_f32(<f32 as Elementary>::$name($($arg.to_f32()),+))
+                }
+            )*
+        }
+    };
+}
+
+elementary! {
+    /// e^x.
+    exp(x): libm::exp, vector::exp;
+    /// 2^x.
+    exp2(x): libm::exp2, vector::exp2;
+    /// 10^x.
+    exp10(x): libm::exp10, libm::exp10;
+    /// e^x − 1, also near 0.
+    expm1(x): libm::expm1, vector::expm1;
+    /// Natural logarithm: −∞ of ±0, NaN of negatives.
+    log(x): libm::log, vector::log;
+    /// Logarithm to base 2.
+    log2(x): libm::log2, vector::log2;
+    /// Logarithm to base 10.
+    log10(x): libm::log10, vector::log10;
+    /// log(1 + x), also near 0.
+    log1p(x): libm::log1p, vector::log1p;
+    /// 1 / √x: ±∞ of ±0.
+    rsqrt(x): |x: f64| 1.0 / x.sqrt(), |x: f64| 1.0 / x.sqrt();
+    /// Cube root.
+    cbrt(x): libm::cbrt, libm::cbrt;
+    /// a^b, as C's `pow`.
+    pow(a, b): libm::pow, libm::pow;
+    /// Sine.
+    sin(x): libm::sin, libm::sin;
+    /// Cosine.
+    cos(x): libm::cos, libm::cos;
+    /// Tangent.
+    tan(x): libm::tan, libm::tan;
+    /// Arc sine.
+    asin(x): libm::asin, libm::asin;
+    /// Arc cosine.
+    acos(x): libm::acos, libm::acos;
+    /// Arc tangent.
+    atan(x): libm::atan, libm::atan;
+    /// The angle of the point (b, a), as C's `atan2(a, b)`.
+    atan2(a, b): libm::atan2, libm::atan2;
+    /// Hyperbolic sine.
+    sinh(x): libm::sinh, libm::sinh;
+    /// Hyperbolic cosine.
+    cosh(x): libm::cosh, libm::cosh;
+    /// Hyperbolic tangent.
+    tanh(x): libm::tanh, vector::tanh;
+    /// Inverse hyperbolic sine.
+    asinh(x): libm::asinh, libm::asinh;
+    /// Inverse hyperbolic cosine.
+    acosh(x): libm::acosh, libm::acosh;
+    /// Inverse hyperbolic tangent.
+    atanh(x): libm::atanh, libm::atanh;
+    /// Error function.
+    erf(x): libm::erf, libm::erf;
+    /// Complementary error function.
+    erfc(x): libm::erfc, libm::erfc;
+}
+
+/// x^n for an integer n: `math.fpowi`, libdevice's `powi`.
+#[inline]
+pub fn powi(x: f64, n: i32) -> f64 {
+    libm::pow(x, f64::from(n)).canonical()
+}
