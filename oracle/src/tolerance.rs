@@ -1,0 +1,112 @@
+//! How far an output may be from what is expected.
+//!
+//! The rules are those of the launch file's `[expect]`: an element agrees when
+//! `|got - expected| <= atol + rtol * |expected|`. Defaults depend on the output's dtype and on
+//! whether the kernel accumulates (`dot`, scans, float sums), whose rounding errors grow with the
+//! size of the summands and not with the size of the sum.
+
+use tilescope_launch::Dtype;
+
+/// Relative and absolute tolerance of one output.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tolerance {
+    /// Share of the expected magnitude.
+    pub rtol: f64,
+    /// In the output's own unit.
+    pub atol: f64,
+}
+
+/// What a kernel does that accumulates rounding errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Accumulation {
+    /// Neither `dot`, scan nor float sum.
+    #[default]
+    None,
+    /// A `dot`, a scan or a float sum.
+    Sums,
+    /// A `dot` of f32 inputs that are cut to TF32.
+    Tf32,
+}
+
+impl Tolerance {
+    /// The tolerance of an output whose launch file gives neither, one or both of `rtol` and `atol`.
+    ///
+    /// `largest` is the largest finite magnitude expected anywhere in that output.
+    pub fn of(
+        dtype: Dtype,
+        accumulation: Accumulation,
+        largest: f64,
+        rtol: Option<f64>,
+        atol: Option<f64>,
+    ) -> Tolerance {
+        let (rtol_default, atol_default) = by_dtype(dtype);
+        let floor = accumulated(dtype, accumulation) * largest;
+        Tolerance {
+            rtol: rtol.unwrap_or(rtol_default),
+            atol: atol.unwrap_or(atol_default.max(floor)),
+        }
+    }
+}
+
+fn by_dtype(dtype: Dtype) -> (f64, f64) {
+    match dtype {
+        Dtype::F64 => (1e-7, 1e-7),
+        Dtype::F32 => (1.3e-6, 1e-5),
+        Dtype::F16 => (1e-3, 1e-5),
+        Dtype::BF16 => (1.6e-2, 1e-5),
+        Dtype::F8E4M3 | Dtype::F8E5M2 => (0.125, 0.0),
+        _ => (0.0, 0.0),
+    }
+}
+
+/// The least `atol` of an accumulating kernel, as a share of the largest expected magnitude.
+fn accumulated(dtype: Dtype, accumulation: Accumulation) -> f64 {
+    if accumulation == Accumulation::None {
+        return 0.0;
+    }
+    match dtype {
+        Dtype::F64 => 1e-13,
+        Dtype::F32 if accumulation == Accumulation::Tf32 => 2e-3,
+        Dtype::F32 => 1e-5,
+        Dtype::F16 => 1e-3,
+        Dtype::BF16 => 1.6e-2,
+        _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_follow_the_dtype() {
+        let of = |dtype| Tolerance::of(dtype, Accumulation::None, 1e9, None, None);
+        assert_eq!(
+            of(Dtype::F32),
+            Tolerance {
+                rtol: 1.3e-6,
+                atol: 1e-5
+            }
+        );
+        assert_eq!(
+            of(Dtype::F8E5M2),
+            Tolerance {
+                rtol: 0.125,
+                atol: 0.0
+            }
+        );
+        assert_eq!(of(Dtype::U64), Tolerance { rtol: 0.0, atol: 0.0 });
+    }
+
+    #[test]
+    fn accumulation_scales_with_the_largest_value_unless_atol_is_given() {
+        let of = |accumulation, atol| Tolerance::of(Dtype::F32, accumulation, 1000.0, None, atol).atol;
+        assert_eq!(of(Accumulation::Sums, None), 1e-5 * 1000.0);
+        assert_eq!(of(Accumulation::Tf32, None), 2e-3 * 1000.0);
+        assert_eq!(of(Accumulation::Tf32, Some(1e-6)), 1e-6);
+        let small = Tolerance::of(Dtype::F32, Accumulation::Sums, 0.5, None, None);
+        assert_eq!(small.atol, 1e-5, "the floor never lowers the default");
+        let integer = Tolerance::of(Dtype::I32, Accumulation::Sums, 1e6, None, None);
+        assert_eq!(integer.atol, 0.0, "integers stay exact");
+    }
+}
