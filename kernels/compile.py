@@ -3,7 +3,8 @@
 
     python kernels/compile.py [--check] [PATH ...]
 
-PATH is a launch file or a folder searched for them (default: `kernels/`, `tests/fail/` and `tests/pass/`).
+PATH is a launch file or a folder searched for them (default: `kernels/`, `tests/fail/`, `tests/pass/` and
+`xtask/bench/`).
 Each `STEM.launch.toml` that names `kernel = "STEM.ttir"` is compiled from the function `NAME_kernel` or `NAME`
 of the only `.py` beside it, NAME being STEM up to the first `-` (`softmax-f16` and `softmax` share one function).
 The result replaces `STEM.ttir`; the same inputs give the same bytes. With `--check` nothing is written, and the
@@ -179,7 +180,7 @@ def compile_launch(launch_path, triton):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a .ttir would change")
-    parser.add_argument("paths", nargs="*", type=Path, default=[ROOT / p for p in ("kernels", "tests/fail", "tests/pass")])
+    parser.add_argument("paths", nargs="*", type=Path, default=[ROOT / p for p in ("kernels", "tests/fail", "tests/pass", "xtask/bench")])
     args = parser.parse_args()
     try:
         import triton

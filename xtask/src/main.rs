@@ -1,6 +1,7 @@
-//! Tasks for developers: `cargo xtask ci | bless | tidy | ops`.
+//! Tasks for developers: `cargo xtask ci | bless | tidy | ops | bench`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod bench;
 mod ops;
 mod tidy;
 
@@ -15,7 +16,8 @@ usage: cargo xtask TASK
   ci      what must pass before a change lands: format, lints, documentation, all tests
   bless   rewrite the golden files with what the code gives now (read the difference before committing)
   tidy    the rules of ARCHITECTURE.md and the style that no other tool checks
-  ops     rewrite docs/ops.md from the op table";
+  ops     rewrite docs/ops.md from the op table
+  bench   time the interpreter beside Triton's own: [--python PATH] [--write] [NAME...], see docs/benchmarks.md";
 
 fn main() -> ExitCode {
     let task = std::env::args().nth(1).unwrap_or_default();
@@ -24,6 +26,7 @@ fn main() -> ExitCode {
         "bless" => bless(),
         "tidy" => tidy(),
         "ops" => ops::write(&root()),
+        "bench" => bench::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
