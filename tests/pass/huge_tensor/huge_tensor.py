@@ -1,4 +1,4 @@
-"""A row of a tensor of 2^33 bytes, found with 64-bit arithmetic; only the pages touched cost memory."""
+"""Rows 2^30 bytes apart, found with 64-bit arithmetic: of 7 GB of storage, only the pages touched cost memory."""
 import triton
 import triton.language as tl
 
