@@ -1,3 +1,4 @@
 //! tilescope-interpreter
 
 pub mod num;
+pub mod simd;

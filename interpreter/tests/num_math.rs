@@ -120,7 +120,7 @@ fn ulps(got: f32, want: f64) -> f64 {
         let sign_lost = got == 0.0 && got.is_sign_negative() != rounded.is_sign_negative();
         return if sign_lost { f64::INFINITY } else { 0.0 };
     }
-    let magnitude = (want.abs() as f32).max(f32::MIN_POSITIVE).min(f32::MAX);
+    let magnitude = (want.abs() as f32).clamp(f32::MIN_POSITIVE, f32::MAX);
     let unit = f64::from(magnitude.next_up().min(f32::MAX)) - f64::from(magnitude);
     let unit = if unit == 0.0 { 2f64.powi(104) } else { unit };
     (f64::from(got) - want).abs() / unit

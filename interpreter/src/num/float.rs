@@ -19,9 +19,11 @@
 //! defines them (no infinity, no −0, one NaN) with the saturation of the others.
 //!
 //! The code is integer arithmetic and selects, without branches or tables, so that loops over slices
-//! ([`widen`], [`narrow`]) vectorise on any CPU.
+//! ([`StoredFloat::widen_slice`]) vectorise on any CPU.
 
 use bytemuck::{Pod, Zeroable};
+
+use crate::simd::{self, Cpu};
 
 /// The NaN that every computing f32 operation returns, as on the card: `0x7fffffff`.
 pub const CANONICAL_NAN: f32 = f32::from_bits(0x7fff_ffff);
@@ -64,6 +66,18 @@ pub trait StoredFloat: Pod + Send + Sync {
 
     /// As [`from_f32`](StoredFloat::from_f32), rounded once (not by way of f32).
     fn from_f64(x: f64) -> Self;
+
+    /// Widens a slice to f32, over the shorter length, with the CPU's vectors.
+    #[inline]
+    fn widen_slice(cpu: Cpu, src: &[Self], dst: &mut [f32]) {
+        cpu.map(src, dst, Self::to_f32);
+    }
+
+    /// Rounds a slice of f32 to nearest even, over the shorter length, with the CPU's vectors.
+    #[inline]
+    fn narrow_slice(cpu: Cpu, src: &[f32], dst: &mut [Self]) {
+        cpu.map(src, dst, Self::from_f32);
+    }
 }
 
 /// Formats to which the card can convert by rounding toward zero (`tt.fp_to_fp … rounding = rtz`).
@@ -263,6 +277,16 @@ impl StoredFloat for F16 {
         let code = encode_f64::<10, 15>(magnitude).min(0x7c00) | ((bits & F64_SIGN) >> 48);
         F16(if magnitude > F64_INF { 0x7fff } else { code } as u16)
     }
+
+    #[inline]
+    fn widen_slice(cpu: Cpu, src: &[F16], dst: &mut [f32]) {
+        simd::widen_f16(cpu, src, dst);
+    }
+
+    #[inline]
+    fn narrow_slice(cpu: Cpu, src: &[f32], dst: &mut [F16]) {
+        simd::narrow_f16(cpu, src, dst);
+    }
 }
 
 impl RoundTowardZero for F16 {
@@ -433,27 +457,3 @@ macro_rules! fnuz {
 fnuz!(F8E4M3Fnuz, 3, 8, 240.0);
 fnuz!(F8E5M2Fnuz, 2, 16, 57344.0);
 fnuz!(F8E4M3B11Fnuz, 3, 11, 30.0);
-
-/// Widens a slice to f32, exactly. Converts as many elements as the shorter slice has.
-#[inline]
-pub fn widen<T: StoredFloat>(src: &[T], dst: &mut [f32]) {
-    for (d, s) in dst.iter_mut().zip(src) {
-        *d = s.to_f32();
-    }
-}
-
-/// Rounds a slice of f32 to nearest even. Converts as many elements as the shorter slice has.
-#[inline]
-pub fn narrow<T: StoredFloat>(src: &[f32], dst: &mut [T]) {
-    for (d, s) in dst.iter_mut().zip(src) {
-        *d = T::from_f32(*s);
-    }
-}
-
-/// Rounds a slice of f32 toward zero. Converts as many elements as the shorter slice has.
-#[inline]
-pub fn narrow_rtz<T: RoundTowardZero>(src: &[f32], dst: &mut [T]) {
-    for (d, s) in dst.iter_mut().zip(src) {
-        *d = T::from_f32_rtz(*s);
-    }
-}

@@ -173,9 +173,6 @@ macro_rules! native_arithmetic {
     };
 }
 
-/// From here on an f32 has no fraction.
-const F32_INTEGRAL: f32 = 8388608.0;
-
 impl Arithmetic for f32 {
     native_arithmetic!(f32, 0x8000_0000u32, libm::fmodf);
 
@@ -186,42 +183,49 @@ impl Arithmetic for f32 {
 
     #[inline(always)]
     fn trunc(x: f32) -> f32 {
-        let integral = if x.abs() < F32_INTEGRAL {
-            x as i32 as f32
-        } else {
-            x
-        };
-        Arithmetic::copysign(integral, x).canonical()
+        trunc_magnitude(x.abs()).copysign(x).canonical()
     }
 
     #[inline(always)]
     fn floor(x: f32) -> f32 {
-        let t = <f32 as Arithmetic>::trunc(x);
-        let down = if t > x { t - 1.0 } else { t };
-        Arithmetic::copysign(down, x).canonical()
+        let near = round_magnitude(x.abs()).copysign(x);
+        let down = if near > x { near - 1.0 } else { near };
+        down.copysign(x).canonical()
     }
 
     #[inline(always)]
     fn ceil(x: f32) -> f32 {
-        let t = <f32 as Arithmetic>::trunc(x);
-        let up = if t < x { t + 1.0 } else { t };
-        Arithmetic::copysign(up, x).canonical()
+        let near = round_magnitude(x.abs()).copysign(x);
+        let up = if near < x { near + 1.0 } else { near };
+        up.copysign(x).canonical()
     }
 
     #[inline(always)]
     fn round(x: f32) -> f32 {
-        let t = <f32 as Arithmetic>::trunc(x);
-        let away = if (x - t).abs() >= 0.5 { 1.0 } else { 0.0 };
-        Arithmetic::copysign(t.abs() + away, x).canonical()
+        let cut = trunc_magnitude(x.abs());
+        let away = if x.abs() - cut >= 0.5 { cut + 1.0 } else { cut };
+        away.copysign(x).canonical()
     }
 
     #[inline(always)]
     fn round_even(x: f32) -> f32 {
-        // Adding 2^23 leaves no bits for a fraction: the addition rounds.
-        let rounded = (x.abs() + F32_INTEGRAL) - F32_INTEGRAL;
-        let integral = if x.abs() < F32_INTEGRAL { rounded } else { x };
-        Arithmetic::copysign(integral, x).canonical()
+        round_magnitude(x.abs()).copysign(x).canonical()
     }
+}
+
+/// Nearest integral value, halves to even, of an f32 without sign.
+#[inline(always)]
+fn round_magnitude(x: f32) -> f32 {
+    // From 2^23 on there is no fraction; below, adding 2^23 leaves no bits for one.
+    let rounded = (x + 8388608.0) - 8388608.0;
+    if x < 8388608.0 { rounded } else { x }
+}
+
+/// Largest integral value not above an f32 without sign.
+#[inline(always)]
+fn trunc_magnitude(x: f32) -> f32 {
+    let near = round_magnitude(x);
+    if near > x { near - 1.0 } else { near }
 }
 
 impl Arithmetic for f64 {
@@ -356,9 +360,9 @@ macro_rules! narrow_arithmetic {
 narrow_arithmetic!(F16, 0x8000, |a, b|
     mul: F16::from_f32(a.to_f32() * b.to_f32()),
     div: F16::from_f32(a.to_f32() / b.to_f32()));
-// A tiny product of bf16 is a subnormal f32, which would be a first rounding: f64 has the range.
+// A tiny product or quotient of bf16 is a subnormal f32, which would be a first rounding.
 narrow_arithmetic!(Bf16, 0x8000, |a, b|
-    mul: Bf16::from_f64(f64::from(a.to_f32()) * f64::from(b.to_f32())),
+    mul: mul_bf16(a.to_f32(), b.to_f32()),
     div: Bf16::from_f64(f64::from(a.to_f32()) / f64::from(b.to_f32())));
 narrow_arithmetic!(F8E4M3, 0x80, |a, b|
     mul: F8E4M3::from_f32(a.to_f32() * b.to_f32()),
@@ -366,6 +370,24 @@ narrow_arithmetic!(F8E4M3, 0x80, |a, b|
 narrow_arithmetic!(F8E5M2, 0x80, |a, b|
     mul: F8E5M2::from_f32(a.to_f32() * b.to_f32()),
     div: F8E5M2::from_f32(a.to_f32() / b.to_f32()));
+
+/// The product of two bf16, rounded once.
+#[inline(always)]
+fn mul_bf16(a: f32, b: f32) -> Bf16 {
+    let product = a * b;
+    // Where it is a subnormal f32, neither factor exceeds 2^7 and the product is formed 2^100 times larger;
+    // the addition rounds it to 2^-133 as large, the smallest bf16, which is the unit of 2^-10.
+    let larger = ((a * f32::from_bits((100 + 127) << 23)) * b).abs();
+    let unit = f32::from_bits((127 - 10) << 23);
+    let subnormal =
+        (larger + unit).to_bits().wrapping_sub(unit.to_bits()) | (product.to_bits() >> 16 & 0x8000);
+    let tiny = product.abs() < f32::MIN_POSITIVE;
+    Bf16(if tiny {
+        subnormal as u16
+    } else {
+        Bf16::from_f32(product).0
+    })
+}
 
 /// Declares [`Elementary`] and implements it: for each function its f64 and its f32 form.
 macro_rules! elementary {

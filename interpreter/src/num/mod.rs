@@ -19,6 +19,7 @@
 //! lane ([`Canonical::canonical`]). Operations that only move bits keep them: load, store, select, bitcast,
 //! negation, absolute value, `copysign`, shape operations.
 
+pub mod dot;
 pub mod float;
 pub mod int;
 pub mod math;

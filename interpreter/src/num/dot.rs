@@ -1,0 +1,147 @@
+//! Matrix products: `c += a · b`, row-major, each output accumulated by fused multiply-adds in rising k.
+//!
+//! That order is the card's in `ieee` precision, bit for bit, and it is kept for every size and CPU level:
+//! vectors run along the columns of c. Other precisions prepare the operands and use the same product:
+//! [`cut_tf32`] for `tf32`; f16 and bf16 widened to f32, in which every product is exact. An f16
+//! accumulator is f32 inside one product and rounded at its end. `tf32x3` and the `bf16x` forms, which
+//! emulate f32, are computed as `ieee`.
+//!
+//! Not modelled: the tensor cores' cut of aligned products (a difference in the last bits).
+
+use crate::num::float::{CANONICAL_NAN, Canonical};
+use crate::num::math::{Arithmetic, fma_odd};
+use crate::simd::{self, Cpu, FlatLoop};
+
+/// Sizes of a product: a is m by k, b is k by n, c is m by n.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DotShape {
+    /// Rows of a and c.
+    pub m: usize,
+    /// Columns of b and c.
+    pub n: usize,
+    /// Columns of a, rows of b.
+    pub k: usize,
+}
+
+impl DotShape {
+    /// # Panics
+    /// If a length is not that of its operand: a mistake of the caller, never of the kernel's data.
+    fn check(self, a: usize, b: usize, c: usize) {
+        let lengths = (
+            self.m.checked_mul(self.k),
+            self.k.checked_mul(self.n),
+            self.m.checked_mul(self.n),
+        );
+        assert_eq!(
+            (Some(a), Some(b), Some(c)),
+            lengths,
+            "operands of a dot of {self:?}"
+        );
+    }
+}
+
+/// `c[i][j] = fma(a[i][k], b[k][j], c[i][j])` for k = 0, 1, …; NaN results are canonical.
+///
+/// # Panics
+/// If the slices do not have the lengths of the shape.
+pub fn dot_f32(cpu: Cpu, a: &[f32], b: &[f32], c: &mut [f32], shape: DotShape) {
+    shape.check(a.len(), b.len(), c.len());
+    if !simd::dot_f32(cpu, a, b, c, [shape.m, shape.n, shape.k]) {
+        let n = shape.n;
+        cpu.run(Product {
+            a,
+            b,
+            c,
+            n,
+            k: shape.k,
+            fma: |a, b, c| fma_odd(a, b, c) as f32,
+            done: canonical,
+        });
+    }
+}
+
+/// As [`dot_f32`], in f64.
+///
+/// # Panics
+/// If the slices do not have the lengths of the shape.
+pub fn dot_f64(cpu: Cpu, a: &[f64], b: &[f64], c: &mut [f64], shape: DotShape) {
+    shape.check(a.len(), b.len(), c.len());
+    if !simd::dot_f64(cpu, a, b, c, [shape.m, shape.n, shape.k]) {
+        let n = shape.n;
+        cpu.run(Product {
+            a,
+            b,
+            c,
+            n,
+            k: shape.k,
+            fma: <f64 as Arithmetic>::fma,
+            done: canonical,
+        });
+    }
+}
+
+/// `c += a · b` in wrapping 32-bit integers, of operands widened from `T`.
+///
+/// # Panics
+/// If the slices do not have the lengths of the shape.
+pub fn dot_i32<T: Copy + Into<i32>>(cpu: Cpu, a: &[T], b: &[T], c: &mut [i32], shape: DotShape) {
+    shape.check(a.len(), b.len(), c.len());
+    let fma = |a: T, b: T, c: i32| c.wrapping_add(a.into().wrapping_mul(b.into()));
+    cpu.run(Product {
+        a,
+        b,
+        c,
+        n: shape.n,
+        k: shape.k,
+        fma,
+        done: |c| c,
+    });
+}
+
+/// An operand as the tensor cores read it in `tf32`: the low 13 bits dropped, not rounded. NaN stays NaN.
+#[inline(always)]
+pub fn cut_tf32(x: f32) -> f32 {
+    if x.is_nan() {
+        CANONICAL_NAN
+    } else {
+        f32::from_bits(x.to_bits() & !0x1fff)
+    }
+}
+
+#[inline(always)]
+fn canonical<T: Canonical>(x: T) -> T {
+    x.canonical()
+}
+
+/// The product as a flat loop: along the columns of one row of c and b at a time.
+struct Product<'a, T, C, F, D> {
+    a: &'a [T],
+    b: &'a [T],
+    c: &'a mut [C],
+    n: usize,
+    k: usize,
+    fma: F,
+    done: D,
+}
+
+impl<T: Copy, C: Copy, F: Fn(T, T, C) -> C, D: Fn(C) -> C> FlatLoop for Product<'_, T, C, F, D> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        if self.n == 0 {
+            return;
+        }
+        for (i, row) in self.c.chunks_exact_mut(self.n).enumerate() {
+            let factors = &self.a[i * self.k..][..self.k];
+            for (a, b) in factors.iter().zip(self.b.chunks_exact(self.n)) {
+                for (c, b) in row.iter_mut().zip(b) {
+                    *c = (self.fma)(*a, *b, *c);
+                }
+            }
+            for c in row {
+                *c = (self.done)(*c);
+            }
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! Micro-kernels of the matrix product: `c[i][j] = fma(a[i][k], b[k][j], c[i][j])` in rising k.
+//!
+//! A tile of `ROWS` rows by `VECTORS` vectors of c stays in registers over the whole of k; every k costs
+//! one broadcast per row and one load per vector. The fused multiply-adds of one output stay in order, so
+//! the blocking does not change a bit.
+
+use std::arch::x86_64::{
+    __m256, __m256d, __m256i, __m512, __m512d, _CMP_UNORD_Q, _mm256_blendv_pd, _mm256_blendv_ps,
+    _mm256_cmp_pd, _mm256_cmp_ps, _mm256_cmpgt_epi32, _mm256_cmpgt_epi64, _mm256_fmadd_pd, _mm256_fmadd_ps,
+    _mm256_loadu_pd, _mm256_loadu_ps, _mm256_maskload_pd, _mm256_maskload_ps, _mm256_maskstore_pd,
+    _mm256_maskstore_ps, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_set1_pd, _mm256_set1_ps,
+    _mm256_setr_epi32, _mm256_setr_epi64x, _mm256_storeu_pd, _mm256_storeu_ps, _mm512_cmp_pd_mask,
+    _mm512_cmp_ps_mask, _mm512_fmadd_pd, _mm512_fmadd_ps, _mm512_loadu_pd, _mm512_loadu_ps,
+    _mm512_mask_mov_pd, _mm512_mask_mov_ps, _mm512_mask_storeu_pd, _mm512_mask_storeu_ps,
+    _mm512_maskz_loadu_pd, _mm512_maskz_loadu_ps, _mm512_set1_pd, _mm512_set1_ps, _mm512_storeu_pd,
+    _mm512_storeu_ps,
+};
+
+use crate::num::float::{CANONICAL_NAN, CANONICAL_NAN_F64};
+
+/// A vector register of floats.
+///
+/// # Safety
+/// Every method needs a CPU with the instructions of the implementing type; `load` and `store` need
+/// `LANES` elements at the pointer, `load_first` and `store_first` need `count ≤ LANES`.
+trait Vector: Copy {
+    type Element: Copy;
+    const LANES: usize;
+
+    unsafe fn splat(x: Self::Element) -> Self;
+    unsafe fn load(from: *const Self::Element) -> Self;
+    unsafe fn store(self, to: *mut Self::Element);
+    unsafe fn load_first(count: usize, from: *const Self::Element) -> Self;
+    unsafe fn store_first(self, count: usize, to: *mut Self::Element);
+    /// `a * b + self`, rounded once.
+    unsafe fn fma(self, a: Self, b: Self) -> Self;
+    /// NaN lanes replaced by the canonical NaN.
+    unsafe fn canonical(self) -> Self;
+}
+
+/// Implements [`Vector`] for a type of `std::arch`.
+macro_rules! vector {
+    ($t:ty, $element:ty, $lanes:literal, $splat:ident, $load:ident, $store:ident, $fma:ident,
+     |$count:ident, $from:ident| $load_first:expr,
+     |$value:ident, $count2:ident, $to:ident| $store_first:expr,
+     |$x:ident| $canonical:expr) => {
+        impl Vector for $t {
+            type Element = $element;
+            const LANES: usize = $lanes;
+
+            #[inline(always)]
+            unsafe fn splat(x: $element) -> $t {
+                // SAFETY: the trait's.
+                unsafe { $splat(x) }
+            }
+
+            #[inline(always)]
+            unsafe fn load(from: *const $element) -> $t {
+                // SAFETY: the trait's.
+                unsafe { $load(from) }
+            }
+
+            #[inline(always)]
+            unsafe fn store(self, to: *mut $element) {
+                // SAFETY: the trait's.
+                unsafe { $store(to, self) }
+            }
+
+            #[inline(always)]
+            unsafe fn load_first($count: usize, $from: *const $element) -> $t {
+                // SAFETY: the trait's.
+                unsafe { $load_first }
+            }
+
+            #[inline(always)]
+            unsafe fn store_first(self, $count2: usize, $to: *mut $element) {
+                let $value = self;
+                // SAFETY: the trait's.
+                unsafe { $store_first }
+            }
+
+            #[inline(always)]
+            unsafe fn fma(self, a: $t, b: $t) -> $t {
+                // SAFETY: the trait's.
+                unsafe { $fma(a, b, self) }
+            }
+
+            #[inline(always)]
+            unsafe fn canonical(self) -> $t {
+                let $x = self;
+                // SAFETY: the trait's.
+                unsafe { $canonical }
+            }
+        }
+    };
+}
+
+/// All bits set in the first `count` of eight lanes.
+///
+/// # Safety
+/// Needs AVX2.
+#[inline(always)]
+unsafe fn first_of_8(count: usize) -> __m256i {
+    // SAFETY: the caller's.
+    unsafe {
+        _mm256_cmpgt_epi32(
+            _mm256_set1_epi32(count as i32),
+            _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
+        )
+    }
+}
+
+/// All bits set in the first `count` of four lanes.
+///
+/// # Safety
+/// Needs AVX2.
+#[inline(always)]
+unsafe fn first_of_4(count: usize) -> __m256i {
+    // SAFETY: the caller's.
+    unsafe { _mm256_cmpgt_epi64(_mm256_set1_epi64x(count as i64), _mm256_setr_epi64x(0, 1, 2, 3)) }
+}
+
+vector!(
+    __m256,
+    f32,
+    8,
+    _mm256_set1_ps,
+    _mm256_loadu_ps,
+    _mm256_storeu_ps,
+    _mm256_fmadd_ps,
+    |count, from| _mm256_maskload_ps(from, first_of_8(count)),
+    |value, count, to| _mm256_maskstore_ps(to, first_of_8(count), value),
+    |x| _mm256_blendv_ps(
+        x,
+        _mm256_set1_ps(CANONICAL_NAN),
+        _mm256_cmp_ps::<_CMP_UNORD_Q>(x, x)
+    )
+);
+vector!(
+    __m256d,
+    f64,
+    4,
+    _mm256_set1_pd,
+    _mm256_loadu_pd,
+    _mm256_storeu_pd,
+    _mm256_fmadd_pd,
+    |count, from| _mm256_maskload_pd(from, first_of_4(count)),
+    |value, count, to| _mm256_maskstore_pd(to, first_of_4(count), value),
+    |x| _mm256_blendv_pd(
+        x,
+        _mm256_set1_pd(CANONICAL_NAN_F64),
+        _mm256_cmp_pd::<_CMP_UNORD_Q>(x, x)
+    )
+);
+vector!(
+    __m512,
+    f32,
+    16,
+    _mm512_set1_ps,
+    _mm512_loadu_ps,
+    _mm512_storeu_ps,
+    _mm512_fmadd_ps,
+    |count, from| _mm512_maskz_loadu_ps(((1u32 << count) - 1) as u16, from),
+    |value, count, to| _mm512_mask_storeu_ps(to, ((1u32 << count) - 1) as u16, value),
+    |x| _mm512_mask_mov_ps(
+        x,
+        _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(x, x),
+        _mm512_set1_ps(CANONICAL_NAN)
+    )
+);
+vector!(
+    __m512d,
+    f64,
+    8,
+    _mm512_set1_pd,
+    _mm512_loadu_pd,
+    _mm512_storeu_pd,
+    _mm512_fmadd_pd,
+    |count, from| _mm512_maskz_loadu_pd(((1u32 << count) - 1) as u8, from),
+    |value, count, to| _mm512_mask_storeu_pd(to, ((1u32 << count) - 1) as u8, value),
+    |x| _mm512_mask_mov_pd(
+        x,
+        _mm512_cmp_pd_mask::<_CMP_UNORD_Q>(x, x),
+        _mm512_set1_pd(CANONICAL_NAN_F64)
+    )
+);
+
+/// The operands of a product: row-major, a is m by k, b is k by n, c is m by n.
+#[derive(Clone, Copy)]
+pub(crate) struct Operands<T> {
+    pub a: *const T,
+    pub b: *const T,
+    pub c: *mut T,
+    pub m: usize,
+    pub n: usize,
+    pub k: usize,
+}
+
+impl<T> Operands<T> {
+    /// The product of the rows from `row` and the columns from `column`, still over the whole of k.
+    ///
+    /// # Safety
+    /// Both must be within the operands.
+    #[inline(always)]
+    unsafe fn at(&self, row: usize, column: usize) -> (*const T, *const T, *mut T) {
+        // SAFETY: within the operands by the caller's promise.
+        unsafe {
+            (
+                self.a.add(row * self.k),
+                self.b.add(column),
+                self.c.add(row * self.n + column),
+            )
+        }
+    }
+}
+
+/// One tile of `ROWS` rows by `VECTORS` vectors, at (row, column).
+///
+/// # Safety
+/// The CPU has V's instructions, the tile is within the operands, and these are valid.
+#[inline(always)]
+unsafe fn tile<V: Vector, const ROWS: usize, const VECTORS: usize>(
+    of: &Operands<V::Element>,
+    row: usize,
+    column: usize,
+) {
+    // SAFETY: every access is to row < ROWS, vector < VECTORS of the tile, and k < of.k.
+    unsafe {
+        let (a, b, c) = of.at(row, column);
+        let mut sums = [[V::splat(*c); VECTORS]; ROWS];
+        for (i, sums) in sums.iter_mut().enumerate() {
+            for (j, sum) in sums.iter_mut().enumerate() {
+                *sum = V::load(c.add(i * of.n + j * V::LANES));
+            }
+        }
+        for k in 0..of.k {
+            let b = b.add(k * of.n);
+            let mut columns = [V::splat(*b); VECTORS];
+            for (j, column) in columns.iter_mut().enumerate() {
+                *column = V::load(b.add(j * V::LANES));
+            }
+            for (i, sums) in sums.iter_mut().enumerate() {
+                let a = V::splat(*a.add(i * of.k + k));
+                for (sum, column) in sums.iter_mut().zip(columns) {
+                    *sum = sum.fma(a, column);
+                }
+            }
+        }
+        for (i, sums) in sums.iter().enumerate() {
+            for (j, sum) in sums.iter().enumerate() {
+                sum.canonical().store(c.add(i * of.n + j * V::LANES));
+            }
+        }
+    }
+}
+
+/// One tile of `ROWS` rows by the first `count` lanes of one vector, at (row, column).
+///
+/// # Safety
+/// As [`tile`], with `0 < count < V::LANES` columns.
+#[inline(always)]
+unsafe fn narrow_tile<V: Vector, const ROWS: usize>(
+    of: &Operands<V::Element>,
+    row: usize,
+    column: usize,
+    count: usize,
+) {
+    // SAFETY: every access is to row < ROWS, lane < count of the tile, and k < of.k.
+    unsafe {
+        let (a, b, c) = of.at(row, column);
+        let mut sums = [V::splat(*c); ROWS];
+        for (i, sum) in sums.iter_mut().enumerate() {
+            *sum = V::load_first(count, c.add(i * of.n));
+        }
+        for k in 0..of.k {
+            let columns = V::load_first(count, b.add(k * of.n));
+            for (i, sum) in sums.iter_mut().enumerate() {
+                *sum = sum.fma(V::splat(*a.add(i * of.k + k)), columns);
+            }
+        }
+        for (i, sum) in sums.iter().enumerate() {
+            sum.canonical().store_first(count, c.add(i * of.n));
+        }
+    }
+}
+
+/// `ROWS` rows from `row`, all columns.
+///
+/// # Safety
+/// The CPU has V's instructions, the rows are within the operands, and these are valid.
+#[inline(always)]
+unsafe fn rows<V: Vector, const ROWS: usize, const VECTORS: usize>(of: &Operands<V::Element>, row: usize) {
+    let mut column = 0;
+    // SAFETY: each tile ends at or before column n.
+    unsafe {
+        while column + VECTORS * V::LANES <= of.n {
+            tile::<V, ROWS, VECTORS>(of, row, column);
+            column += VECTORS * V::LANES;
+        }
+        while column + V::LANES <= of.n {
+            tile::<V, ROWS, 1>(of, row, column);
+            column += V::LANES;
+        }
+        if column < of.n {
+            narrow_tile::<V, ROWS>(of, row, column, of.n - column);
+        }
+    }
+}
+
+/// The whole product, in blocks of `ROWS`, then 4, then 1 rows.
+///
+/// # Safety
+/// The CPU has V's instructions and the operands are valid.
+#[inline(always)]
+unsafe fn product<V: Vector, const ROWS: usize, const VECTORS: usize>(of: Operands<V::Element>) {
+    let mut row = 0;
+    // SAFETY: each block ends at or before row m.
+    unsafe {
+        while row + ROWS <= of.m {
+            rows::<V, ROWS, VECTORS>(&of, row);
+            row += ROWS;
+        }
+        while row + 4 <= of.m {
+            rows::<V, 4, VECTORS>(&of, row);
+            row += 4;
+        }
+        while row < of.m {
+            rows::<V, 1, VECTORS>(&of, row);
+            row += 1;
+        }
+    }
+}
+
+/// # Safety
+/// AVX2 and FMA, and pointers valid for the sizes given, c not overlapping a or b.
+#[target_feature(enable = "avx2,fma")]
+pub(crate) unsafe fn f32_avx2(of: Operands<f32>) {
+    // SAFETY: the caller's.
+    unsafe { product::<__m256, 6, 2>(of) }
+}
+
+/// # Safety
+/// As [`f32_avx2`].
+#[target_feature(enable = "avx2,fma")]
+pub(crate) unsafe fn f64_avx2(of: Operands<f64>) {
+    // SAFETY: the caller's.
+    unsafe { product::<__m256d, 6, 2>(of) }
+}
+
+/// # Safety
+/// As [`f32_avx2`], with AVX-512 F.
+#[target_feature(enable = "avx2,fma,avx512f")]
+pub(crate) unsafe fn f32_avx512(of: Operands<f32>) {
+    // SAFETY: the caller's.
+    unsafe { product::<__m512, 8, 2>(of) }
+}
+
+/// # Safety
+/// As [`f32_avx512`].
+#[target_feature(enable = "avx2,fma,avx512f")]
+pub(crate) unsafe fn f64_avx512(of: Operands<f64>) {
+    // SAFETY: the caller's.
+    unsafe { product::<__m512d, 8, 2>(of) }
+}
