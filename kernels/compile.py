@@ -85,6 +85,15 @@ def scalar_type(value):
     return "fp32"
 
 
+def pointer_offset(entry, names):
+    """Elements from the start of a tensor's storage to its element 0: with negative strides, not the first."""
+    if "offset" in entry:
+        return evaluate(entry["offset"], names)
+    lengths = [evaluate(length, names) for length in entry.get("shape", [])]
+    strides = [evaluate(stride, names) for stride in entry.get("strides", [0] * len(lengths))]
+    return sum((length - 1) * -stride for length, stride in zip(lengths, strides) if stride < 0)
+
+
 def read_launch(launch):
     """(signature, divisible arguments, constexprs) of a launch file, in Triton's spelling."""
     names = {k: v["value"] if isinstance(v, dict) else v for k, v in launch.get("vars", {}).items()}
@@ -108,7 +117,7 @@ def read_launch(launch):
         names.setdefault(name, constexprs[name])
     for name, entry in tensors.items():
         signature[name] = "*" + DTYPES[entry["dtype"]]
-        if evaluate(entry.get("offset", 0), names) * bytes_of(entry["dtype"]) % 16 == 0:
+        if pointer_offset(entry, names) * bytes_of(entry["dtype"]) % 16 == 0:
             divisible.append(name)
     return signature, divisible, constexprs
 
