@@ -344,7 +344,9 @@ pub struct DotScaled {
     pub rhs_k_pack: bool,
 }
 
-/// An operation's own attributes; which variant an op carries is fixed by the op table.
+/// An operation's own attributes; which variant an op carries is fixed by its row.
+///
+/// Arithmetic without `fastmath` or `overflow` words, and a signed `scf.for`, carry [`Attrs::None`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub enum Attrs {
     /// No attributes.
@@ -429,6 +431,11 @@ pub enum Attrs {
     Padding(Padding),
     /// `tt.descriptor_reduce`.
     DescriptorReduce(ReduceKind),
+    /// `scf.for` whose bounds compare as unsigned numbers; a signed one carries no attributes.
+    For {
+        /// True in all that the reader makes.
+        unsigned: bool,
+    },
     /// `ttg.barrier`: address spaces as written (`all`, `local`, …).
     Barrier(Arc<str>),
 }

@@ -90,6 +90,16 @@ impl<K: EntityId, T> Arena<K, T> {
         self.items.get(id.index())
     }
 
+    /// All entities in the order of their ids, by value.
+    pub fn into_values(self) -> impl DoubleEndedIterator<Item = T> {
+        self.items.into_iter()
+    }
+
+    /// All entities in the order of their ids, to change them.
+    pub fn values_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut T> {
+        self.items.iter_mut()
+    }
+
     /// All ids, rising.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = K> + use<K, T> {
         (0..self.items.len()).map(K::from_index)

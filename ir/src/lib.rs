@@ -18,6 +18,7 @@ mod entities;
 mod loc;
 mod module;
 pub mod ops;
+pub mod text;
 mod types;
 
 pub use attrs::{AttrList, AttrValue, Attrs, Constant};

@@ -206,6 +206,9 @@ pub struct Pointer {
 }
 
 impl Pointer {
+    /// Address space of read-only parameters, which Triton 3.9 writes `"constant"`.
+    pub const CONSTANT: u32 = 4;
+
     /// A pointer to a number in global memory.
     pub fn to(pointee: Scalar) -> Pointer {
         Pointer {
@@ -231,10 +234,10 @@ impl Pointer {
 impl fmt::Display for Pointer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let target = self.target();
-        if self.space == 1 {
-            write!(f, "!tt.ptr<{target}>")
-        } else {
-            write!(f, "!tt.ptr<{target}, {}>", self.space)
+        match self.space {
+            1 => write!(f, "!tt.ptr<{target}>"),
+            Pointer::CONSTANT => write!(f, "!tt.ptr<{target}, \"constant\">"),
+            space => write!(f, "!tt.ptr<{target}, {space}>"),
         }
     }
 }
