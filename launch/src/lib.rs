@@ -1,11 +1,30 @@
 //! Launch files: what is needed to run one kernel once.
 //!
 //! Reads `NAME.launch.toml` and `NAME.pipeline.toml`, evaluates their expressions, binds arguments
-//! to a kernel's parameters and makes the data. Reads files only through a trait given by the caller.
+//! to a kernel's parameters and makes the data. Reads files only through [`Files`], given by the caller.
+//!
+//! The stages: [`LaunchFile::parse`] (text to tree), [`LaunchFile::bind`] (tree and kernel signatures
+//! to [`Launch`]es), [`Bound::allocate`] (to [`Memory`], any number of times, with the same bytes).
 
+mod bind;
+mod data_file;
+mod dtype;
 pub mod expr;
+mod file;
+mod fill;
+mod layout;
 mod memory;
 mod model;
+mod npy;
+mod philox;
+mod resolve;
+mod toml_tree;
 
-pub use memory::{Allocation, Memory};
+pub use bind::{Bound, Parameter, Signature};
+pub use data_file::{DataArray, Files, MAX_DATA_BYTES, NoFiles, read_data, write_npy, write_safetensors};
+pub use file::{
+    Constexpr, ConstexprValue, Expect, KernelRef, LaunchFile, LaunchSpec, Oracle, Overrides, Var,
+};
+pub use layout::{Run, Runs};
+pub use memory::{ALIGNMENT, Allocation, Bytes, FIRST_ADDRESS, LAZY_BYTES, Memory};
 pub use model::{AllocationId, Argument, CompileOptions, Dtype, Launch, Role, Tensor, TensorId};

@@ -2,6 +2,8 @@
 //!
 //! Everything here is evaluated (no expressions left) but holds no data; [`crate::Memory`] holds the bytes.
 
+use crate::layout::Runs;
+
 /// Element type as launch files spell it; unlike the IR's, it knows signedness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dtype {
@@ -73,6 +75,28 @@ pub struct Tensor {
     pub role: Role,
     /// The bytes it lies in; shared with others under `view_of`.
     pub allocation: AllocationId,
+    /// True when its elements hold nothing before the launch: what is read there was never written.
+    pub uninit: bool,
+    /// For an array of pointers: the tensor that each element points to, in row-major order; empty for
+    /// any other tensor.
+    pub pointers: Vec<TensorId>,
+}
+
+impl Tensor {
+    /// Number of elements of the view; zero if a dimension is.
+    pub fn elements(&self) -> u64 {
+        if self.shape.contains(&0) {
+            return 0;
+        }
+        self.shape
+            .iter()
+            .fold(1u64, |n, &size| n.saturating_mul(size.max(0) as u64))
+    }
+
+    /// The view's elements in row-major order, as runs of constant stride.
+    pub fn runs(&self) -> Runs {
+        Runs::new(&self.shape, &self.strides, self.offset)
+    }
 }
 
 /// One run-time argument of the kernel.

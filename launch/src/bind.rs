@@ -1,0 +1,560 @@
+//! Binds the evaluated arguments to a kernel's parameters.
+//!
+//! By name; where the kernel's text gives its parameters no names (old TTIR), by position in the order of
+//! the file. Triton removes a parameter whose argument it specialised on: integers equal to 1, and none.
+//! Only such arguments may be without a parameter.
+
+use std::ops::Range;
+
+use tilescope_diagnostics::{Error, Result, closest};
+use tilescope_ir::{Elem, FuncId, Module, Scalar, Type};
+
+use crate::expr::{Scope, Value};
+use crate::file::{Expect, LaunchFile, Overrides};
+use crate::memory::Plan;
+use crate::resolve::{ArgKind, Resolved, ResolvedArg, ResolvedLaunch, resolve};
+use crate::{Argument, Dtype, Files, Launch, Memory, Role, Tensor, TensorId};
+
+/// A run-time parameter of a kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name in the author's source, where the kernel's text keeps it.
+    pub name: Option<String>,
+    /// Its type.
+    pub ty: Type,
+}
+
+/// What a launch must match: a kernel's name and parameters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signature {
+    /// The function's name.
+    pub name: String,
+    /// In the function's order.
+    pub parameters: Vec<Parameter>,
+}
+
+impl Signature {
+    /// The signature of a function of a module.
+    pub fn of(module: &Module, function: FuncId) -> Signature {
+        let function = &module.funcs[function];
+        let parameters = function.params().iter().map(|&value| {
+            // `arg0` and so on are what MLIR calls values without a name.
+            let name = function
+                .value_name(&module.locs, value)
+                .filter(|name| !is_numbered(name));
+            Parameter {
+                name: name.map(Into::into),
+                ty: function.ty(value),
+            }
+        });
+        Signature {
+            name: function.name.to_string(),
+            parameters: parameters.collect(),
+        }
+    }
+}
+
+fn is_numbered(name: &str) -> bool {
+    let digits = name.strip_prefix("arg").unwrap_or(name);
+    !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Launches bound to their kernels, and how to make their data.
+///
+/// All launches of a pipeline share one list of tensors and one memory.
+#[derive(Debug, Clone)]
+pub struct Bound {
+    /// In order; one unless from a pipeline.
+    pub launches: Vec<Launch>,
+    /// What the user may want to know about the binding.
+    pub notes: Vec<String>,
+    /// Per launch, the values of variables, scalar arguments and constexprs, for formulas.
+    pub scopes: Vec<Scope>,
+    /// Per launch, the compile-time parameters in the order of the file.
+    pub constexprs: Vec<Vec<(String, Value)>>,
+    /// What outputs should be.
+    pub expect: Vec<Expect>,
+    pub(crate) plan: Plan,
+    pub(crate) tensors: Vec<Tensor>,
+}
+
+impl Bound {
+    /// Makes the memory, filled with the data as they are before the first launch: the same bytes at
+    /// each call. `limit` bounds what is allocated, in bytes (the memory that the machine has to
+    /// spare); storage that is mapped lazily counts only as far as it is filled.
+    ///
+    /// # Errors
+    ///
+    /// Too little memory, before anything is allocated; data files that are missing, ill-formed or not
+    /// as declared. Each points at the tensor's place in the launch file.
+    pub fn allocate(&self, files: &dyn Files, limit: u64) -> Result<Memory> {
+        self.plan.allocate(&self.tensors, files, limit)
+    }
+
+    /// All tensors of all launches.
+    pub fn tensors(&self) -> &[Tensor] {
+        &self.tensors
+    }
+}
+
+impl LaunchFile {
+    /// The function that a launch of this file names, or the module's only public one.
+    ///
+    /// # Errors
+    ///
+    /// No such function, none at all, or several of which none is named; also a number of a launch
+    /// that the file does not have.
+    pub fn find_kernel(&self, launch: usize, module: &Module) -> Result<FuncId> {
+        let Some(spec) = self.launches.get(launch) else {
+            return Err(Error::input(format!(
+                "{} has no launch {launch}",
+                self.source.name
+            )));
+        };
+        let kernel = &spec.kernel;
+        let names: Vec<&str> = module.kernels().map(|(_, f)| &*f.name).collect();
+        let Some(name) = &kernel.function else {
+            let mut kernels = module.kernels();
+            return match (kernels.next(), kernels.next()) {
+                (Some((id, _)), None) => Ok(id),
+                (None, _) => Err(self.error(
+                    &kernel.span,
+                    format!("`{}` has no public function", kernel.path),
+                    "",
+                )),
+                (Some(_), Some(_)) => {
+                    let error = self.error(
+                        &kernel.span,
+                        format!("`{}` has several kernels", kernel.path),
+                        "which one?",
+                    );
+                    Err(error.help(format!(
+                        "write \"{}::NAME\" with one of {}",
+                        kernel.path,
+                        names.join(", ")
+                    )))
+                }
+            };
+        };
+        module
+            .kernels()
+            .find(|(_, f)| *f.name == **name)
+            .map(|(id, _)| id)
+            .ok_or_else(|| {
+                let error = self.error(
+                    &kernel.span,
+                    format!("`{}` has no kernel `{name}`", kernel.path),
+                    "",
+                );
+                match closest(name, names.iter().copied()) {
+                    Some(near) => error.help(format!("did you mean `{near}`?")),
+                    None => error.note(format!("it has: {}", names.join(", "))),
+                }
+            })
+    }
+
+    /// Evaluates the file and binds each launch to its kernel's signature (one per launch, in order).
+    ///
+    /// # Errors
+    ///
+    /// What cannot be evaluated; missing, unknown and mismatched arguments; layouts that do not fit;
+    /// overrides of names that the file does not have; a wrong number of signatures.
+    pub fn bind(&self, signatures: &[Signature], overrides: &Overrides) -> Result<Bound> {
+        if signatures.len() != self.launches.len() {
+            let message = format!(
+                "{} launches, but {} kernels given",
+                self.launches.len(),
+                signatures.len()
+            );
+            return Err(Error::input(message));
+        }
+        let Resolved {
+            tensors,
+            plan,
+            launches,
+        } = resolve(self, overrides)?;
+        let mut bound = Bound {
+            launches: Vec::new(),
+            notes: Vec::new(),
+            scopes: Vec::new(),
+            constexprs: Vec::new(),
+            expect: self.expect.clone(),
+            plan,
+            tensors,
+        };
+        for (index, (launch, signature)) in launches.into_iter().zip(signatures).enumerate() {
+            let binder = Binder {
+                file: self,
+                index,
+                signature,
+                tensors: &bound.tensors,
+            };
+            let (arguments, notes) = binder.arguments(&launch)?;
+            bound.notes.extend(notes);
+            let tensors = self.tensors_of(&bound.tensors, &arguments);
+            let name = match self.launches.len() {
+                1 => self.source.name.clone(),
+                _ => format!("{} #{}", self.source.name, index + 1),
+            };
+            bound.launches.push(Launch {
+                name,
+                kernel: signature.name.clone(),
+                grid: launch.grid,
+                arguments,
+                tensors,
+                options: self.launches[index].options,
+            });
+            bound.scopes.push(launch.scope);
+            bound.constexprs.push(launch.constexprs);
+        }
+        Ok(bound)
+    }
+
+    /// In a pipeline, what a launch does not reach has no role in it.
+    fn tensors_of(&self, tensors: &[Tensor], arguments: &[Argument]) -> Vec<Tensor> {
+        let mut own = tensors.to_vec();
+        if !self.pipeline {
+            return own;
+        }
+        let mut reached = vec![false; own.len()];
+        let mut queue: Vec<TensorId> = arguments
+            .iter()
+            .filter_map(|argument| match argument {
+                Argument::Tensor(id) | Argument::Descriptor { tensor: id, .. } => Some(*id),
+                Argument::Scalar { .. } | Argument::Null => None,
+            })
+            .collect();
+        while let Some(id) = queue.pop() {
+            if let (Some(seen), Some(tensor)) = (reached.get_mut(id.0 as usize), tensors.get(id.0 as usize))
+                && !std::mem::replace(seen, true)
+            {
+                queue.extend(&tensor.pointers);
+            }
+        }
+        for (tensor, _) in own.iter_mut().zip(reached).filter(|(_, reached)| !reached) {
+            tensor.role = Role::InOut;
+        }
+        own
+    }
+}
+
+struct Binder<'a> {
+    file: &'a LaunchFile,
+    index: usize,
+    signature: &'a Signature,
+    tensors: &'a [Tensor],
+}
+
+impl Binder<'_> {
+    fn error(&self, span: &Range<usize>, message: impl Into<String>, label: impl Into<String>) -> Box<Error> {
+        self.file.error(span, message, label)
+    }
+
+    fn arguments(&self, launch: &ResolvedLaunch) -> Result<(Vec<Argument>, Vec<String>)> {
+        let parameters = &self.signature.parameters;
+        let mut notes = Vec::new();
+        let chosen = if parameters.iter().all(|p| p.name.is_some()) {
+            self.by_name(&launch.args, &mut notes)?
+        } else {
+            self.by_position(&launch.args, &mut notes)?
+        };
+        let mut arguments = Vec::new();
+        for (index, (parameter, arg)) in parameters.iter().zip(chosen).enumerate() {
+            let name = parameter.name.clone().unwrap_or_else(|| format!("%arg{index}"));
+            arguments.push(self.argument(&name, parameter.ty, arg, &mut notes)?);
+        }
+        Ok((arguments, notes))
+    }
+
+    fn by_name<'a>(&self, args: &'a [ResolvedArg], notes: &mut Vec<String>) -> Result<Vec<&'a ResolvedArg>> {
+        let names: Vec<&str> = self
+            .signature
+            .parameters
+            .iter()
+            .filter_map(|p| p.name.as_deref())
+            .collect();
+        let kernel = &self.signature.name;
+        for arg in args.iter().filter(|arg| !names.contains(&arg.name.as_str())) {
+            let free = names
+                .iter()
+                .copied()
+                .filter(|name| !args.iter().any(|a| a.name == *name));
+            if let (true, None) = (specialised_away(arg), closest(&arg.name, free.clone())) {
+                notes.push(format!(
+                    "`{}` is no parameter of `{kernel}`: Triton specialised it away",
+                    arg.name
+                ));
+                continue;
+            }
+            let error = self.error(
+                &arg.span,
+                format!("`{kernel}` has no parameter `{}`", arg.name),
+                "no such parameter",
+            );
+            return Err(match closest(&arg.name, free) {
+                Some(near) => error.help(format!("did you mean `{near}`?")),
+                None if matches!(arg.kind, ArgKind::Scalar { .. }) => error
+                    .note("Triton removes the parameters of integers equal to 1 and of none, but of no other argument")
+                    .note(format!("its parameters: {}", names.join(", "))),
+                None => error.note(format!("its parameters: {}", names.join(", "))),
+            });
+        }
+        let find = |parameter: &Parameter| {
+            let name = parameter.name.as_deref().unwrap_or_default();
+            args.iter()
+                .find(|arg| arg.name == name)
+                .ok_or_else(|| self.missing(name, parameter.ty))
+        };
+        self.signature.parameters.iter().map(find).collect()
+    }
+
+    fn missing(&self, name: &str, ty: Type) -> Box<Error> {
+        let (example, what) = match ty {
+            Type::Scalar(Elem::Ptr(p)) => {
+                let dtype = p.target().scalar().and_then(dtype_of).map_or("u64", Dtype::name);
+                (
+                    format!("{name} = {{ dtype = \"{dtype}\", shape = [ … ] }}"),
+                    "a pointer",
+                )
+            }
+            Type::Descriptor { .. } => (
+                format!("{name} = {{ descriptor_of = \"TENSOR\", block_shape = [ … ] }}"),
+                "a tensor descriptor",
+            ),
+            _ if self.file.vars.iter().any(|v| v.name == name) => {
+                (format!("{name} = \"{name}\""), "a number")
+            }
+            _ => (format!("{name} = VALUE"), "a number"),
+        };
+        let span = self
+            .file
+            .launches
+            .get(self.index)
+            .map_or(0..0, |l| l.args_span.clone());
+        self.error(
+            &span,
+            format!("no argument for parameter `{name}` of `{}`", self.signature.name),
+            "missing here",
+        )
+        .note(format!("it is {what} of type {ty}"))
+        .help(format!("add `{example}` to [args]"))
+    }
+
+    fn by_position<'a>(
+        &self,
+        args: &'a [ResolvedArg],
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<&'a ResolvedArg>> {
+        let wanted = self.signature.parameters.len();
+        let kernel = &self.signature.name;
+        let mut chosen: Vec<&ResolvedArg> = args.iter().collect();
+        if chosen.len() > wanted {
+            chosen.retain(|arg| !specialised_away(arg));
+        }
+        if chosen.len() != wanted {
+            let span = self
+                .file
+                .launches
+                .get(self.index)
+                .map_or(0..0, |l| l.args_span.clone());
+            let message = format!(
+                "`{kernel}` has {wanted} parameters, {} arguments are given",
+                args.len()
+            );
+            let error = self.error(&span, message, "");
+            return Err(error.note(
+                "its text gives the parameters no names, so arguments are bound in the order of the file",
+            ));
+        }
+        if wanted > 0 {
+            notes.push(format!(
+                "the parameters of `{kernel}` have no names: arguments are bound in the order of the file"
+            ));
+        }
+        for arg in args
+            .iter()
+            .filter(|arg| !chosen.iter().any(|c| std::ptr::eq(*c, *arg)))
+        {
+            notes.push(format!(
+                "`{}` is taken to have been specialised away by Triton",
+                arg.name
+            ));
+        }
+        Ok(chosen)
+    }
+
+    fn argument(&self, name: &str, ty: Type, arg: &ResolvedArg, notes: &mut Vec<String>) -> Result<Argument> {
+        match (ty, &arg.kind) {
+            (Type::Scalar(Elem::Ptr(pointer)), ArgKind::Tensor(id)) => {
+                self.pointee(name, pointer.target(), *id, arg, notes)?;
+                Ok(Argument::Tensor(*id))
+            }
+            (Type::Scalar(Elem::Ptr(_)), ArgKind::Null) => Ok(Argument::Null),
+            (Type::Scalar(Elem::Scalar(scalar)), ArgKind::Scalar { dtype, value }) => {
+                let bits = self.scalar(name, scalar, *dtype, value, arg)?;
+                Ok(Argument::Scalar { bits })
+            }
+            (Type::Descriptor { block, elem, .. }, ArgKind::Descriptor { tensor, block_shape }) => {
+                let expected: Vec<i64> = block.dims().map(|d| d as i64).collect();
+                if expected != *block_shape {
+                    let message = format!("parameter `{name}` describes blocks of {expected:?}");
+                    return Err(self.error(&arg.span, message, format!("`block_shape` is {block_shape:?}")));
+                }
+                self.pointee(name, Elem::Scalar(elem), *tensor, arg, notes)?;
+                Ok(Argument::Descriptor {
+                    tensor: *tensor,
+                    block_shape: block_shape.clone(),
+                })
+            }
+            (Type::Tile(..) | Type::BlockPtr(..), _) => {
+                let message = format!("parameter `{name}` has type {ty}, which no launch can pass");
+                Err(Error::unsupported(message).at(&self.file.source, arg.span.clone(), ""))
+            }
+            (_, given) => {
+                let wanted = match ty {
+                    Type::Scalar(Elem::Ptr(_)) => "a tensor",
+                    Type::Descriptor { .. } => "a tensor descriptor",
+                    _ => "a number",
+                };
+                let given = match given {
+                    ArgKind::Tensor(_) => "a tensor",
+                    ArgKind::Scalar { .. } => "a number",
+                    ArgKind::Descriptor { .. } => "a tensor descriptor",
+                    ArgKind::Null => "none",
+                };
+                let message = format!("parameter `{name}` of type {ty} takes {wanted}");
+                Err(self.error(&arg.span, message, format!("this is {given}")))
+            }
+        }
+    }
+
+    /// Sizes must agree; another kind of number of the same size is worth a note.
+    fn pointee(
+        &self,
+        name: &str,
+        pointee: Elem,
+        id: TensorId,
+        arg: &ResolvedArg,
+        notes: &mut Vec<String>,
+    ) -> Result<()> {
+        let Some(tensor) = self.tensors.get(id.0 as usize) else {
+            return Ok(());
+        };
+        let dtype = tensor.dtype;
+        if pointee.bytes() != dtype.bytes() {
+            let message = format!(
+                "parameter `{name}` points to {pointee}, `{}` holds {}",
+                tensor.name,
+                dtype.name()
+            );
+            let label = format!("{} and {} bytes per element", pointee.bytes(), dtype.bytes());
+            return Err(self.error(&arg.span, message, label));
+        }
+        let same = match pointee {
+            Elem::Ptr(_) => !dtype.is_float(),
+            Elem::Scalar(scalar) if scalar.is_float() || dtype.is_float() => dtype_of(scalar) == Some(dtype),
+            Elem::Scalar(_) => true,
+        };
+        if !same {
+            notes.push(format!(
+                "`{name}` points to {pointee}, `{}` holds {}: its bytes are taken as they are",
+                tensor.name,
+                dtype.name()
+            ));
+        }
+        Ok(())
+    }
+
+    fn scalar(
+        &self,
+        name: &str,
+        scalar: Scalar,
+        dtype: Option<Dtype>,
+        value: &Value,
+        arg: &ResolvedArg,
+    ) -> Result<u64> {
+        if let Some(dtype) = dtype {
+            let bits = if dtype == Dtype::I1 {
+                1
+            } else {
+                8 * dtype.bytes() as u32
+            };
+            if bits != scalar.bits() || dtype.is_float() != scalar.is_float() {
+                let message = format!("parameter `{name}` is {scalar}");
+                return Err(self.error(&arg.span, message, format!("given as {}", dtype.name())));
+            }
+        }
+        if scalar.is_float() {
+            let dtype = dtype_of(scalar);
+            return match (dtype, value.as_float()) {
+                (Some(dtype), Some(value)) => Ok(dtype.encode_float(value)),
+                (None, _) => {
+                    let message = format!("parameter `{name}`: numbers of type {scalar} cannot be passed");
+                    Err(Error::unsupported(message).at(&self.file.source, arg.span.clone(), ""))
+                }
+                (_, None) => Err(self.error(
+                    &arg.span,
+                    format!("parameter `{name}` is {scalar}"),
+                    value.type_name(),
+                )),
+            };
+        }
+        if !matches!(
+            scalar,
+            Scalar::I1 | Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64
+        ) {
+            let message = format!("parameter `{name}`: numbers of type {scalar} cannot be passed");
+            return Err(Error::unsupported(message).at(&self.file.source, arg.span.clone(), ""));
+        }
+        let Some(number) = value.as_int() else {
+            let error = self.error(
+                &arg.span,
+                format!("parameter `{name}` is {scalar}, an integer"),
+                format!("this is {value}"),
+            );
+            return Err(error.help("`//` divides integers"));
+        };
+        // Types carry no sign here: both readings of the bits are accepted.
+        let bits = scalar.bits();
+        let (least, most) = (-(1i128 << (bits - 1)), (1i128 << bits) - 1);
+        if !(least..=most).contains(&number) {
+            let message = format!("parameter `{name}` is {scalar}, which cannot hold {number}");
+            return Err(self.error(&arg.span, message, format!("{least} to {most}")));
+        }
+        Ok(number as u64 & (u64::MAX >> (64 - bits)))
+    }
+}
+
+/// What Triton compiles into the kernel instead of passing it.
+fn specialised_away(arg: &ResolvedArg) -> bool {
+    match &arg.kind {
+        ArgKind::Null => true,
+        ArgKind::Scalar {
+            value: Value::Int(1), ..
+        } => true,
+        ArgKind::Scalar { .. } | ArgKind::Tensor(_) | ArgKind::Descriptor { .. } => false,
+    }
+}
+
+/// The launch file's type for the numbers of a scalar type; none for those it has no name for.
+fn dtype_of(scalar: Scalar) -> Option<Dtype> {
+    Some(match scalar {
+        Scalar::I1 => Dtype::I1,
+        Scalar::I8 => Dtype::I8,
+        Scalar::I16 => Dtype::I16,
+        Scalar::I32 => Dtype::I32,
+        Scalar::I64 => Dtype::I64,
+        Scalar::F8E4M3FN => Dtype::F8E4M3,
+        Scalar::F8E5M2 => Dtype::F8E5M2,
+        Scalar::F16 => Dtype::F16,
+        Scalar::BF16 => Dtype::BF16,
+        Scalar::F32 => Dtype::F32,
+        Scalar::F64 => Dtype::F64,
+        Scalar::I4
+        | Scalar::I128
+        | Scalar::Index
+        | Scalar::F8E4M3B11FNUZ
+        | Scalar::F8E4M3FNUZ
+        | Scalar::F8E5M2FNUZ => return None,
+    })
+}

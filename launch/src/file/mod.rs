@@ -1,0 +1,276 @@
+//! Launch files as written: parsed, with places, nothing evaluated yet.
+//!
+//! [`LaunchFile::parse`] reads both kinds of file: a `NAME.launch.toml` is a sequence of one launch, a
+//! `NAME.pipeline.toml` of several over shared `[tensors]`. [`LaunchFile::bind`](crate::LaunchFile::bind)
+//! evaluates it against the kernels' parameters.
+
+mod read;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use tilescope_diagnostics::{Error, Result, Source};
+
+use crate::expr::Expression;
+use crate::{CompileOptions, Dtype, Role};
+
+/// A parsed launch or pipeline file.
+#[derive(Debug, Clone)]
+pub struct LaunchFile {
+    pub(crate) source: Arc<Source>,
+    pub(crate) pipeline: bool,
+    pub(crate) seed: u64,
+    pub(crate) vars: Vec<Var>,
+    pub(crate) tensors: Vec<Entry>,
+    pub(crate) launches: Vec<LaunchSpec>,
+    pub(crate) expect: Vec<Expect>,
+}
+
+impl LaunchFile {
+    /// Reads a launch file or, where it has `[[launch]]` tables or the name ends in `.pipeline.toml`, a
+    /// pipeline. Nothing is evaluated and no other file is read.
+    ///
+    /// # Errors
+    ///
+    /// What is not TOML, unknown keys, values of the wrong form and ill-formed expressions, each with its
+    /// place in the text.
+    pub fn parse(source: Arc<Source>) -> Result<LaunchFile> {
+        read::file(source)
+    }
+
+    /// The text it was read from; its name is the launch's name in reports.
+    pub fn source(&self) -> &Arc<Source> {
+        &self.source
+    }
+
+    /// The launches in order: exactly one unless a pipeline.
+    pub fn launches(&self) -> &[LaunchSpec] {
+        &self.launches
+    }
+
+    /// The variables of `[vars]`, with the ranges that case generators draw from.
+    pub fn vars(&self) -> &[Var] {
+        &self.vars
+    }
+
+    /// The entries of `[expect]`.
+    pub fn expect(&self) -> &[Expect] {
+        &self.expect
+    }
+}
+
+/// A variable of `[vars]`.
+#[derive(Debug, Clone)]
+pub struct Var {
+    /// Its name.
+    pub name: String,
+    /// Place of the name.
+    pub span: Range<usize>,
+    /// Its value, which may use the variables before it.
+    pub value: Expression,
+    /// Smallest and largest value that case generators may give it; none when it is fixed.
+    pub range: Option<(i64, i64)>,
+}
+
+/// The kernel of a launch: `path`, or `path::function`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelRef {
+    /// Path relative to the launch file.
+    pub path: String,
+    /// The function's name, where the file has several.
+    pub function: Option<String>,
+    /// Place of the whole string.
+    pub span: Range<usize>,
+}
+
+/// One launch as written.
+#[derive(Debug, Clone)]
+pub struct LaunchSpec {
+    /// What to run.
+    pub kernel: KernelRef,
+    /// Compile options, with their defaults filled in.
+    pub options: CompileOptions,
+    /// Place of the table that holds it (the whole file unless a pipeline).
+    pub span: Range<usize>,
+    pub(crate) grid: Vec<Expression>,
+    pub(crate) args: Vec<Entry>,
+    /// Place to name when arguments are missing.
+    pub(crate) args_span: Range<usize>,
+    pub(crate) constexprs: Vec<Constexpr>,
+}
+
+impl LaunchSpec {
+    /// The compile-time parameters.
+    pub fn constexprs(&self) -> &[Constexpr] {
+        &self.constexprs
+    }
+}
+
+/// A compile-time parameter of `[constexprs]`.
+#[derive(Debug, Clone)]
+pub struct Constexpr {
+    /// Its name.
+    pub name: String,
+    /// Place of the name.
+    pub span: Range<usize>,
+    /// Its value; a Python function is the string `fn:NAME`.
+    pub value: ConstexprValue,
+    /// Values worth trying in its place, when it is tunable.
+    pub choices: Vec<Expression>,
+}
+
+/// The value of a compile-time parameter.
+#[derive(Debug, Clone)]
+pub enum ConstexprValue {
+    /// A number, string, truth value, `none`, `tl.` name or tuple.
+    Expression(Expression),
+    /// `"fn:name"`: a function of the kernel's file.
+    Function(String),
+}
+
+/// An entry of `[args]` or `[tensors]`.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub name: String,
+    /// Place of the name.
+    pub key_span: Range<usize>,
+    /// Place of the value.
+    pub span: Range<usize>,
+    pub kind: EntryKind,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum EntryKind {
+    Tensor(Box<TensorSpec>),
+    /// A number; `dtype` where the file gives one. In a pipeline a lone name may be a tensor's.
+    Scalar {
+        dtype: Option<Dtype>,
+        value: Expression,
+    },
+    Descriptor {
+        of: Spelled,
+        block_shape: Vec<Expression>,
+    },
+    Null,
+}
+
+/// A word with its place.
+#[derive(Debug, Clone)]
+pub(crate) struct Spelled {
+    pub text: String,
+    pub span: Range<usize>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct TensorSpec {
+    /// None only for views, which then take their storage's.
+    pub dtype: Option<Dtype>,
+    /// None only for views.
+    pub shape: Option<Vec<Expression>>,
+    pub strides: Option<Vec<Expression>>,
+    pub offset: Option<Expression>,
+    pub storage: Option<Expression>,
+    pub role: Option<Role>,
+    pub origin: Origin,
+}
+
+/// Where a tensor's bytes come from.
+#[derive(Debug, Clone)]
+pub(crate) enum Origin {
+    /// By dtype and role.
+    Default,
+    Fill(FillSpec),
+    File {
+        path: Spelled,
+        key: Option<Spelled>,
+    },
+    ViewOf(Spelled),
+    Pointers(Vec<Spelled>),
+}
+
+/// A fill with its bounds not yet evaluated, and the place of the string.
+#[derive(Debug, Clone)]
+pub(crate) struct FillSpec {
+    pub span: Range<usize>,
+    pub kind: FillKind,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum FillKind {
+    Uninit,
+    Zeros,
+    Ones,
+    Nan,
+    Arange,
+    Randn,
+    Uniform(Expression, Expression),
+    Randint(Expression, Expression),
+    Value(Expression),
+    Eye,
+    Extreme,
+}
+
+/// What an output should be: an entry of `[expect]`, evaluated by the crate `oracle`.
+#[derive(Debug, Clone)]
+pub struct Expect {
+    /// The tensor's name.
+    pub output: String,
+    /// Place of the name.
+    pub span: Range<usize>,
+    /// Where the expected values come from.
+    pub oracle: Oracle,
+    /// Relative tolerance, where the file gives one.
+    pub rtol: Option<f64>,
+    /// Absolute tolerance, where the file gives one.
+    pub atol: Option<f64>,
+}
+
+/// Where expected values come from.
+#[derive(Debug, Clone)]
+pub enum Oracle {
+    /// A named reference, with the names of its arguments.
+    Reference {
+        /// Its name.
+        name: String,
+        /// Place of the name.
+        span: Range<usize>,
+        /// Names of tensors and scalars, or numbers, with their values before the launch.
+        args: Vec<Expression>,
+    },
+    /// A data file, relative to the launch file.
+    File {
+        /// `.npy` or `.safetensors`.
+        path: String,
+        /// Place of the path.
+        span: Range<usize>,
+        /// Name of the tensor in a `.safetensors` file.
+        key: Option<String>,
+    },
+    /// A formula over the arguments' values before the launch.
+    Formula(Expression),
+}
+
+/// Values to use in place of those in the file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Overrides {
+    /// Values of variables, by name.
+    pub vars: Vec<(String, crate::expr::Value)>,
+    /// Values of compile-time parameters, by name.
+    pub constexprs: Vec<(String, crate::expr::Value)>,
+    /// The seed of generated data.
+    pub seed: Option<u64>,
+}
+
+impl LaunchFile {
+    /// An input error at a place of this file.
+    pub fn error(
+        &self,
+        span: &Range<usize>,
+        message: impl Into<String>,
+        label: impl Into<String>,
+    ) -> Box<Error> {
+        Error::input(message).at(&self.source, span.clone(), label)
+    }
+}

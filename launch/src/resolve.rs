@@ -1,0 +1,781 @@
+//! Evaluates a parsed file: names get values, tensors get layouts, the grid gets sizes.
+//!
+//! Order: vars, scalar arguments, constexprs, tensors, grid; each may use what comes before. A name
+//! means the constexpr of that name, else the var, else the scalar argument.
+//!
+//! Allocations are made in the order of the file: arguments first, then `[tensors]` (in a pipeline,
+//! `[tensors]` first, as they are shared). Views own none.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use tilescope_diagnostics::{Error, Result, Source, closest};
+
+use crate::expr::{Expression, NodeKind, Scope, Value};
+use crate::file::{
+    ConstexprValue, Entry, EntryKind, FillKind, FillSpec, LaunchFile, LaunchSpec, Origin, Overrides, Spelled,
+    TensorSpec,
+};
+use crate::fill::{Contents, Fill};
+use crate::layout::{Layout, LayoutFault};
+use crate::memory::Plan;
+use crate::{AllocationId, Dtype, Role, Tensor, TensorId};
+
+/// Programs along one dimension of the grid.
+pub(crate) const MAX_GRID: i128 = (1 << 31) - 1;
+
+/// An evaluated file.
+pub(crate) struct Resolved {
+    pub tensors: Vec<Tensor>,
+    pub plan: Plan,
+    pub launches: Vec<ResolvedLaunch>,
+}
+
+pub(crate) struct ResolvedLaunch {
+    pub grid: [u64; 3],
+    /// In file order.
+    pub args: Vec<ResolvedArg>,
+    /// The names that formulas may use, with their values.
+    pub scope: Scope,
+    /// In file order.
+    pub constexprs: Vec<(String, Value)>,
+}
+
+pub(crate) struct ResolvedArg {
+    pub name: String,
+    /// Place of the value.
+    pub span: Range<usize>,
+    pub kind: ArgKind,
+}
+
+pub(crate) enum ArgKind {
+    Tensor(TensorId),
+    Scalar { dtype: Option<Dtype>, value: Value },
+    Descriptor { tensor: TensorId, block_shape: Vec<i64> },
+    Null,
+}
+
+pub(crate) fn resolve(file: &LaunchFile, overrides: &Overrides) -> Result<Resolved> {
+    let vars = vars(file, overrides)?;
+    let mut scopes = Vec::new();
+    for spec in &file.launches {
+        scopes.push(scalars(file, spec, vars.clone(), overrides)?);
+    }
+    unknown_overrides(file, overrides)?;
+    let mut resolver = Resolver {
+        file,
+        tensors: Vec::new(),
+        plan: Plan::new(file.source.clone(), seed(file, overrides)),
+    };
+    resolver.declare(&vars, &scopes);
+    resolver.owners(&vars, &scopes)?;
+    resolver.views(&vars, &scopes)?;
+    resolver.pointers()?;
+    let mut launches = Vec::new();
+    for (index, (spec, scalars)) in file.launches.iter().zip(scopes).enumerate() {
+        launches.push(resolver.launch(index, spec, scalars)?);
+    }
+    resolver.expectations()?;
+    let tensors = resolver
+        .tensors
+        .into_iter()
+        .filter_map(|slot| slot.tensor)
+        .collect();
+    Ok(Resolved {
+        tensors,
+        plan: resolver.plan,
+        launches,
+    })
+}
+
+fn seed(file: &LaunchFile, overrides: &Overrides) -> u64 {
+    overrides.seed.unwrap_or(file.seed)
+}
+
+fn vars(file: &LaunchFile, overrides: &Overrides) -> Result<Scope> {
+    let mut scope = Scope::new();
+    for var in &file.vars {
+        let value = match overrides.vars.iter().find(|(name, _)| *name == var.name) {
+            Some((_, value)) => value.clone(),
+            None => scope.evaluate(&var.value)?,
+        };
+        scope.insert(&var.name, value);
+    }
+    Ok(scope)
+}
+
+fn unknown_overrides(file: &LaunchFile, overrides: &Overrides) -> Result<()> {
+    let vars: Vec<&str> = file.vars.iter().map(|v| v.name.as_str()).collect();
+    let constexprs: Vec<&str> = file
+        .launches
+        .iter()
+        .flat_map(|l| &l.constexprs)
+        .map(|c| c.name.as_str())
+        .collect();
+    for (given, known, what) in [
+        (&overrides.vars, vars, "variable"),
+        (&overrides.constexprs, constexprs, "constexpr"),
+    ] {
+        if let Some((name, _)) = given.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+            let error = Error::input(format!("{} has no {what} `{name}`", file.source.name));
+            return Err(match closest(name, known.iter().copied()) {
+                Some(near) => error.help(format!("did you mean `{near}`?")),
+                None => error,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Scalar arguments and constexprs of one launch.
+struct Scalars {
+    scope: Scope,
+    args: BTreeMap<String, Value>,
+    constexprs: Vec<(String, Value)>,
+}
+
+fn scalars(file: &LaunchFile, spec: &LaunchSpec, mut scope: Scope, overrides: &Overrides) -> Result<Scalars> {
+    let mut args = BTreeMap::new();
+    for entry in &spec.args {
+        let EntryKind::Scalar { value, .. } = &entry.kind else {
+            continue;
+        };
+        if names_tensor(file, &scope, value) {
+            continue;
+        }
+        let result = scope
+            .evaluate(value)
+            .map_err(|error| tensor_for_scalar(spec, value, error))?;
+        if result.as_float().is_none() {
+            let message = format!("argument `{}` is {}", entry.name, result.type_name());
+            return Err(value.error(&value.root, message, "expected a number"));
+        }
+        if !file.vars.iter().any(|v| v.name == entry.name) {
+            scope.insert(&entry.name, result.clone());
+        }
+        args.insert(entry.name.clone(), result);
+    }
+    let symbols = scope.with_symbols();
+    let mut constexprs: Vec<(String, Value)> = Vec::new();
+    let mut during = symbols;
+    for constexpr in &spec.constexprs {
+        let value = match (
+            &constexpr.value,
+            overrides.constexprs.iter().find(|(n, _)| *n == constexpr.name),
+        ) {
+            (_, Some((_, value))) => value.clone(),
+            (ConstexprValue::Function(name), None) => Value::Str(format!("fn:{name}")),
+            (ConstexprValue::Expression(value), None) => during.evaluate(value)?,
+        };
+        during.insert(&constexpr.name, value.clone());
+        scope.insert(&constexpr.name, value.clone());
+        constexprs.push((constexpr.name.clone(), value));
+    }
+    Ok(Scalars {
+        scope,
+        args,
+        constexprs,
+    })
+}
+
+/// An argument that is just the name of an entry of `[tensors]`.
+fn names_tensor(file: &LaunchFile, scope: &Scope, value: &Expression) -> bool {
+    match &value.root.kind {
+        NodeKind::Name(name) => scope.lookup(name).is_none() && file.tensors.iter().any(|t| t.name == *name),
+        _ => false,
+    }
+}
+
+/// Adds the remedy where an argument is just the name of another, which is a tensor.
+fn tensor_for_scalar(spec: &LaunchSpec, value: &Expression, error: Box<Error>) -> Box<Error> {
+    match &value.root.kind {
+        NodeKind::Name(name)
+            if spec
+                .args
+                .iter()
+                .any(|a| a.name == *name && matches!(a.kind, EntryKind::Tensor(_))) =>
+        {
+            value
+                .error(&value.root, format!("`{name}` is a tensor, not a number"), "")
+                .help(format!(
+                    "to pass the same storage twice write {{ view_of = \"{name}\", … }}"
+                ))
+        }
+        _ => error,
+    }
+}
+
+/// A tensor entry on its way to a [`Tensor`].
+struct Slot<'a> {
+    entry: &'a Entry,
+    spec: &'a TensorSpec,
+    /// Launch whose argument it is; none for `[tensors]`.
+    launch: Option<usize>,
+    tensor: Option<Tensor>,
+}
+
+struct Resolver<'a> {
+    file: &'a LaunchFile,
+    tensors: Vec<Slot<'a>>,
+    plan: Plan,
+}
+
+impl<'a> Resolver<'a> {
+    fn source(&self) -> &Arc<Source> {
+        &self.file.source
+    }
+
+    /// Lists every tensor entry in the order of allocation.
+    fn declare(&mut self, vars: &Scope, scopes: &[Scalars]) {
+        debug_assert!(
+            vars.names().count() >= self.file.vars.len().min(1) && scopes.len() == self.file.launches.len()
+        );
+        let shared = self.file.tensors.iter().map(|e| (e, None));
+        let args = self
+            .file
+            .launches
+            .iter()
+            .enumerate()
+            .flat_map(|(i, l)| l.args.iter().map(move |e| (e, Some(i))));
+        let entries: Vec<_> = if self.file.pipeline {
+            shared.chain(args).collect()
+        } else {
+            args.chain(shared).collect()
+        };
+        for (entry, launch) in entries {
+            if let EntryKind::Tensor(spec) = &entry.kind {
+                self.tensors.push(Slot {
+                    entry,
+                    spec,
+                    launch,
+                    tensor: None,
+                });
+            }
+        }
+    }
+
+    fn find(&self, launch: Option<usize>, name: &str) -> Option<TensorId> {
+        let own = |slot: &&Slot| launch.is_some() && slot.launch == launch && slot.entry.name == name;
+        // A plain launch's [tensors] may point to its arguments.
+        let wider = |slot: &Slot| slot.entry.name == name && (slot.launch.is_none() || !self.file.pipeline);
+        let index = match self.tensors.iter().position(|slot| own(&slot)) {
+            Some(index) => index,
+            None => self.tensors.iter().position(wider)?,
+        };
+        Some(TensorId(index as u32))
+    }
+
+    fn need(&self, launch: Option<usize>, name: &Spelled) -> Result<TensorId> {
+        self.find(launch, &name.text).ok_or_else(|| {
+            let error = self
+                .file
+                .error(&name.span, format!("no tensor is called `{}`", name.text), "");
+            match closest(&name.text, self.tensors.iter().map(|s| s.entry.name.as_str())) {
+                Some(near) => error.help(format!("did you mean `{near}`?")),
+                None => error,
+            }
+        })
+    }
+
+    fn scope_of<'s>(&self, slot: &Slot<'_>, vars: &'s Scope, scopes: &'s [Scalars]) -> &'s Scope {
+        let index = match slot.launch {
+            Some(index) => Some(index),
+            None if self.file.pipeline => None,
+            None => Some(0),
+        };
+        index.and_then(|i| scopes.get(i)).map_or(vars, |s| &s.scope)
+    }
+
+    fn owners(&mut self, vars: &Scope, scopes: &[Scalars]) -> Result<()> {
+        for index in 0..self.tensors.len() {
+            let slot = &self.tensors[index];
+            if matches!(slot.spec.origin, Origin::ViewOf(_)) {
+                continue;
+            }
+            let scope = self.scope_of(slot, vars, scopes);
+            let spec = slot.spec;
+            let dtype = spec.dtype.unwrap_or(Dtype::U64);
+            let shape = match (&spec.shape, &spec.origin) {
+                (Some(shape), _) => self.dimensions(scope, shape, true)?,
+                (None, Origin::Pointers(names)) => vec![names.len() as i64],
+                (None, _) => Vec::new(),
+            };
+            let strides = spec
+                .strides
+                .as_ref()
+                .map(|s| self.dimensions(scope, s, false))
+                .transpose()?;
+            let offset = self.optional(scope, &spec.offset)?;
+            let layout = self.layout(slot, shape, strides, offset)?;
+            let storage = match self.optional(scope, &spec.storage)? {
+                None => layout.end,
+                Some(storage) if storage >= layout.end => storage,
+                Some(storage) => {
+                    let span = spec
+                        .storage
+                        .as_ref()
+                        .map_or(slot.entry.span.clone(), |e| e.root.span.clone());
+                    return Err(self.file.error(
+                        &span,
+                        format!("`{}` does not fit its storage", slot.entry.name),
+                        format!("{storage} elements, the view needs {}", layout.end),
+                    ));
+                }
+            };
+            let role = spec.role.unwrap_or(Role::InOut);
+            let contents = self.contents(slot, scope, dtype, role, &layout)?;
+            let allocation = AllocationId(self.plan.owners.len() as u32);
+            let tensor = Tensor {
+                name: slot.entry.name.clone(),
+                dtype,
+                shape: layout.shape,
+                strides: layout.strides,
+                offset: layout.offset,
+                role,
+                allocation,
+                uninit: matches!(contents, Contents::Uninit),
+                pointers: Vec::new(),
+            };
+            let span = slot.entry.span.clone();
+            self.plan
+                .add(TensorId(index as u32), span, storage, &tensor, contents)?;
+            self.tensors[index].tensor = Some(tensor);
+        }
+        Ok(())
+    }
+
+    fn views(&mut self, vars: &Scope, scopes: &[Scalars]) -> Result<()> {
+        for index in 0..self.tensors.len() {
+            let slot = &self.tensors[index];
+            let Origin::ViewOf(target) = &slot.spec.origin else {
+                continue;
+            };
+            let owner = self.owner_of(slot, target)?;
+            let scope = self.scope_of(slot, vars, scopes);
+            let spec = slot.spec;
+            let dtype = spec.dtype.unwrap_or(owner.dtype);
+            let strides = spec
+                .strides
+                .as_ref()
+                .map(|s| self.dimensions(scope, s, false))
+                .transpose()?;
+            let offset = self.optional(scope, &spec.offset)?;
+            let (shape, strides, offset) = match &spec.shape {
+                Some(shape) => (self.dimensions(scope, shape, true)?, strides, offset),
+                // A view that gives no shape is its storage's own view, but for what it gives.
+                None if dtype.bytes() == owner.dtype.bytes() => {
+                    if strides.as_ref().is_some_and(|s| s.len() != owner.shape.len()) {
+                        let label = format!("`{}` has {} dimensions", owner.name, owner.shape.len());
+                        return Err(self.file.error(
+                            &slot.entry.span,
+                            "`strides` must have an entry per dimension",
+                            label,
+                        ));
+                    }
+                    let plain = strides.is_none();
+                    let offset = offset.or(plain.then_some(owner.offset));
+                    (
+                        owner.shape.clone(),
+                        strides.or(plain.then(|| owner.strides.clone())),
+                        offset,
+                    )
+                }
+                None => {
+                    return Err(self.file.error(
+                        &slot.entry.span,
+                        "a view with another element size needs its own `shape`",
+                        format!("{} over {}", dtype.name(), owner.dtype.name()),
+                    ));
+                }
+            };
+            let layout = self.layout(slot, shape, strides, offset)?;
+            let size = self
+                .plan
+                .owners
+                .get(owner.allocation.0 as usize)
+                .map_or(0, |o| o.bytes);
+            if i128::from(layout.end) * dtype.bytes() as i128 > i128::from(size) {
+                let message = format!(
+                    "view `{}` reaches past the storage of `{}`",
+                    slot.entry.name, target.text
+                );
+                let label = format!(
+                    "it needs {} elements, there are {}",
+                    layout.end,
+                    size / dtype.bytes() as u64
+                );
+                let error = self.file.error(&slot.entry.span, message, label);
+                return Err(error.help(format!("give `{}` a larger `storage`", target.text)));
+            }
+            let tensor = Tensor {
+                name: slot.entry.name.clone(),
+                dtype,
+                shape: layout.shape,
+                strides: layout.strides,
+                offset: layout.offset,
+                role: spec.role.unwrap_or(Role::InOut),
+                allocation: owner.allocation,
+                uninit: owner.uninit,
+                pointers: Vec::new(),
+            };
+            self.tensors[index].tensor = Some(tensor);
+        }
+        Ok(())
+    }
+
+    /// Follows views of views to the tensor that owns the storage.
+    fn owner_of(&self, view: &Slot<'_>, target: &Spelled) -> Result<Tensor> {
+        let (mut launch, mut name) = (view.launch, target);
+        let mut seen = BTreeSet::new();
+        loop {
+            let id = self.need(launch, name)?;
+            let slot = &self.tensors[id.0 as usize];
+            match (&slot.spec.origin, &slot.tensor) {
+                (Origin::ViewOf(next), _) if seen.insert(id) => (launch, name) = (slot.launch, next),
+                (Origin::ViewOf(_), _) | (_, None) => {
+                    let message = format!("`{}` is a view of itself", view.entry.name);
+                    return Err(self
+                        .file
+                        .error(&target.span, message, "the chain of views ends nowhere"));
+                }
+                (_, Some(tensor)) => return Ok(tensor.clone()),
+            }
+        }
+    }
+
+    fn pointers(&mut self) -> Result<()> {
+        for index in 0..self.tensors.len() {
+            let slot = &self.tensors[index];
+            let Origin::Pointers(names) = &slot.spec.origin else {
+                continue;
+            };
+            let ids = names
+                .iter()
+                .map(|name| self.need(slot.launch, name))
+                .collect::<Result<Vec<_>>>()?;
+            let elements = slot.tensor.as_ref().map_or(0, Tensor::elements);
+            if elements != ids.len() as u64 {
+                let message = format!(
+                    "`{}` has {elements} elements, but {} pointers",
+                    slot.entry.name,
+                    ids.len()
+                );
+                return Err(self.file.error(&slot.entry.span, message, ""));
+            }
+            let addresses = ids.iter().map(|id| {
+                let tensor = self.tensors[id.0 as usize].tensor.as_ref()?;
+                let owner = self.plan.owners.get(tensor.allocation.0 as usize)?;
+                Some(
+                    owner
+                        .base
+                        .wrapping_add_signed(tensor.offset * tensor.dtype.bytes() as i64),
+                )
+            });
+            let addresses: Vec<u64> = addresses.map(Option::unwrap_or_default).collect();
+            if let Some(tensor) = &mut self.tensors[index].tensor {
+                tensor.pointers = ids;
+                if let Some(owner) = self.plan.owners.get_mut(tensor.allocation.0 as usize) {
+                    owner.contents = Contents::Addresses(addresses);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn layout(
+        &self,
+        slot: &Slot<'_>,
+        shape: Vec<i64>,
+        strides: Option<Vec<i64>>,
+        offset: Option<i64>,
+    ) -> Result<Layout> {
+        Layout::new(shape, strides, offset).map_err(|fault| {
+            let place = |e: &Option<Expression>| e.as_ref().map(|e| e.root.span.clone());
+            let (message, span) = match fault {
+                LayoutFault::TooLarge => (format!("`{}` is too large", slot.entry.name), None),
+                LayoutFault::BeforeStorage(_) => (
+                    format!("`{}` starts before its storage", slot.entry.name),
+                    place(&slot.spec.offset),
+                ),
+            };
+            let label = match fault {
+                LayoutFault::TooLarge => "beyond 2^62 elements".to_string(),
+                LayoutFault::BeforeStorage(first) => format!("its first element lies at {first}"),
+            };
+            self.file
+                .error(&span.unwrap_or(slot.entry.span.clone()), message, label)
+        })
+    }
+
+    fn contents(
+        &self,
+        slot: &Slot<'_>,
+        scope: &Scope,
+        dtype: Dtype,
+        role: Role,
+        layout: &Layout,
+    ) -> Result<Contents> {
+        Ok(match &slot.spec.origin {
+            Origin::Default if role == Role::Out => Contents::Uninit,
+            Origin::Default if dtype.is_float() => Contents::Fill(Fill::Randn),
+            Origin::Default | Origin::Pointers(_) | Origin::ViewOf(_) => Contents::Zeros,
+            Origin::File { path, key } => Contents::File {
+                path: path.clone(),
+                key: key.clone(),
+            },
+            Origin::Fill(fill) => self.fill(fill, scope, dtype, layout)?,
+        })
+    }
+
+    fn fill(&self, spec: &FillSpec, scope: &Scope, dtype: Dtype, layout: &Layout) -> Result<Contents> {
+        let refuse = |message: String, help: &str| {
+            let error = self
+                .file
+                .error(&spec.span, message, format!("the tensor is {}", dtype.name()));
+            Err(if help.is_empty() { error } else { error.help(help) })
+        };
+        let float = |e: &Expression| -> Result<f64> {
+            let value = scope.evaluate(e)?;
+            value
+                .as_float()
+                .ok_or_else(|| e.error(&e.root, "expected a number", value.type_name()))
+        };
+        let integer = |e: &Expression| self.integer(scope, e, "a bound of `randint`");
+        let fill = match &spec.kind {
+            FillKind::Uninit => return Ok(Contents::Uninit),
+            FillKind::Zeros => return Ok(Contents::Zeros),
+            FillKind::Ones => Fill::Constant(dtype.encode_int(1)),
+            FillKind::Nan if dtype.is_float() => Fill::Constant(dtype.encode_float(f64::NAN)),
+            FillKind::Nan => return refuse("integers have no NaN".into(), ""),
+            FillKind::Randn if dtype.is_float() => Fill::Randn,
+            FillKind::Randn => return refuse("`randn` gives floats".into(), "write \"randint(lo, hi)\""),
+            FillKind::Uniform(..) if !dtype.is_float() => {
+                return refuse("`uniform` gives floats".into(), "write \"randint(lo, hi)\"");
+            }
+            FillKind::Uniform(low, high) => {
+                let (least, most) = (float(low)?, float(high)?);
+                if !(least <= most && (most - least).is_finite()) {
+                    return Err(low.error(
+                        &low.root,
+                        "`uniform(lo, hi)` needs finite lo <= hi",
+                        format!("{least} and {most}"),
+                    ));
+                }
+                Fill::Uniform(least, most)
+            }
+            FillKind::Randint(low, high) => {
+                let (least, end) = (integer(low)?, integer(high)?);
+                if least >= end && layout.elements > 0 {
+                    let label = format!("from {least} to below {end} is no integer");
+                    return Err(low.error(&low.root, "`randint(lo, hi)` needs lo < hi", label));
+                }
+                let (min, max) = dtype
+                    .integer_range()
+                    .unwrap_or((i64::MIN.into(), i64::MAX.into()));
+                if least < min || end - 1 > max {
+                    let label = format!("{} holds {min} to {max}", dtype.name());
+                    return Err(low.error(
+                        &low.root,
+                        "`randint` gives values that the dtype cannot hold",
+                        label,
+                    ));
+                }
+                Fill::Randint {
+                    least,
+                    count: (end - least).max(1) as u128,
+                }
+            }
+            FillKind::Value(value) => Fill::Constant(constant(scope, value, dtype)?),
+            FillKind::Arange => Fill::Arange,
+            FillKind::Extreme => Fill::Extreme,
+            FillKind::Eye if layout.shape.len() >= 2 => Fill::Eye,
+            FillKind::Eye => {
+                let label = format!("the tensor has {}", layout.shape.len());
+                return Err(self
+                    .file
+                    .error(&spec.span, "`eye` needs two or more dimensions", label));
+            }
+        };
+        Ok(Contents::Fill(fill))
+    }
+
+    fn integer(&self, scope: &Scope, e: &Expression, what: &str) -> Result<i128> {
+        let value = scope.evaluate(e)?;
+        match (value.as_int(), &value) {
+            (Some(value), _) => Ok(value),
+            (None, Value::Float(v)) => Err(e
+                .error(
+                    &e.root,
+                    format!("{what} must be an integer"),
+                    format!("this is {v:?}"),
+                )
+                .help("`//` divides integers")),
+            _ => Err(e.error(
+                &e.root,
+                format!("{what} must be an integer"),
+                format!("this is {}", value.type_name()),
+            )),
+        }
+    }
+
+    fn small(&self, scope: &Scope, e: &Expression, what: &str) -> Result<i64> {
+        let value = self.integer(scope, e, what)?;
+        i64::try_from(value).map_err(|_| e.error(&e.root, format!("{what} is too large"), format!("{value}")))
+    }
+
+    fn optional(&self, scope: &Scope, e: &Option<Expression>) -> Result<Option<i64>> {
+        let Some(e) = e else { return Ok(None) };
+        match self.small(scope, e, "this")? {
+            value if value >= 0 => Ok(Some(value)),
+            value => Err(e.error(&e.root, "must not be negative", format!("{value}"))),
+        }
+    }
+
+    fn dimensions(&self, scope: &Scope, list: &[Expression], sizes: bool) -> Result<Vec<i64>> {
+        let what = if sizes { "a dimension" } else { "a stride" };
+        let mut values = Vec::new();
+        for e in list {
+            let value = self.small(scope, e, what)?;
+            if sizes && value < 0 {
+                return Err(e.error(&e.root, "a dimension must not be negative", format!("{value}")));
+            }
+            values.push(value);
+        }
+        Ok(values)
+    }
+
+    fn launch(&self, index: usize, spec: &LaunchSpec, scalars: Scalars) -> Result<ResolvedLaunch> {
+        let mut grid = [1; 3];
+        for (size, e) in grid.iter_mut().zip(&spec.grid) {
+            let value = self.integer(&scalars.scope, e, "a grid size")?;
+            *size = match value {
+                0..=MAX_GRID => value as u64,
+                ..0 => return Err(e.error(&e.root, "a grid size must not be negative", format!("{value}"))),
+                _ => {
+                    let label = format!("{value}; the limit is 2^31 - 1 = {MAX_GRID}");
+                    return Err(e.error(&e.root, "grid too large", label));
+                }
+            };
+        }
+        let mut args = Vec::new();
+        for entry in &spec.args {
+            let kind = match &entry.kind {
+                EntryKind::Tensor(_) => match self.find(Some(index), &entry.name) {
+                    Some(id) => ArgKind::Tensor(id),
+                    None => return Err(self.file.error(&entry.span, "tensor not resolved", "")),
+                },
+                EntryKind::Null => ArgKind::Null,
+                EntryKind::Descriptor { of, block_shape } => {
+                    self.descriptor(index, &scalars.scope, of, block_shape)?
+                }
+                EntryKind::Scalar { dtype, value } => match (scalars.args.get(&entry.name), &value.root.kind)
+                {
+                    (Some(value), _) => ArgKind::Scalar {
+                        dtype: *dtype,
+                        value: value.clone(),
+                    },
+                    (None, NodeKind::Name(name)) => {
+                        let name = Spelled {
+                            text: name.clone(),
+                            span: entry.span.clone(),
+                        };
+                        ArgKind::Tensor(self.need(None, &name)?)
+                    }
+                    (None, _) => return Err(self.file.error(&entry.span, "argument not resolved", "")),
+                },
+            };
+            args.push(ResolvedArg {
+                name: entry.name.clone(),
+                span: entry.span.clone(),
+                kind,
+            });
+        }
+        Ok(ResolvedLaunch {
+            grid,
+            args,
+            scope: scalars.scope,
+            constexprs: scalars.constexprs,
+        })
+    }
+
+    fn descriptor(
+        &self,
+        launch: usize,
+        scope: &Scope,
+        of: &Spelled,
+        block: &[Expression],
+    ) -> Result<ArgKind> {
+        let tensor = self.need(Some(launch), of)?;
+        let rank = self.tensors[tensor.0 as usize]
+            .tensor
+            .as_ref()
+            .map_or(0, |t| t.shape.len());
+        let block_shape = self.dimensions(scope, block, true)?;
+        if block_shape.len() != rank {
+            let message = format!(
+                "`block_shape` has {} entries, `{}` has {rank} dimensions",
+                block_shape.len(),
+                of.text
+            );
+            return Err(self.file.error(&of.span, message, ""));
+        }
+        if let Some((e, size)) = block
+            .iter()
+            .zip(&block_shape)
+            .find(|(_, size)| !(**size as u64).is_power_of_two())
+        {
+            return Err(e.error(
+                &e.root,
+                "a block dimension must be a power of two",
+                format!("{size}"),
+            ));
+        }
+        Ok(ArgKind::Descriptor { tensor, block_shape })
+    }
+
+    fn expectations(&self) -> Result<()> {
+        for expect in &self.file.expect {
+            if self.tensors.iter().any(|slot| slot.entry.name == expect.output) {
+                continue;
+            }
+            let error = Error::input(format!("[expect] names `{}`, which is no tensor", expect.output));
+            let error = error.at(self.source(), expect.span.clone(), "");
+            return Err(
+                match closest(&expect.output, self.tensors.iter().map(|s| s.entry.name.as_str())) {
+                    Some(near) => error.help(format!("did you mean `{near}`?")),
+                    None => error,
+                },
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The bits of `value(x)` in the dtype; an integer type takes only what it can hold.
+fn constant(scope: &Scope, e: &Expression, dtype: Dtype) -> Result<u64> {
+    let value = scope.evaluate(e)?;
+    let Some((least, most)) = dtype.integer_range() else {
+        let number = value.as_float();
+        let number = number.ok_or_else(|| {
+            e.error(
+                &e.root,
+                "expected a number",
+                format!("this is {}", value.type_name()),
+            )
+        })?;
+        return Ok(dtype.encode_float(number));
+    };
+    match value.as_int() {
+        Some(v) if (least..=most).contains(&v) => Ok(dtype.encode_int(v)),
+        Some(v) => {
+            let label = format!("{v}; it holds {least} to {most}");
+            Err(e.error(&e.root, format!("the value does not fit {}", dtype.name()), label))
+        }
+        None => Err(e.error(
+            &e.root,
+            format!("{} needs an integer", dtype.name()),
+            format!("this is {}", value.type_name()),
+        )),
+    }
+}
