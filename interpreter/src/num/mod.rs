@@ -19,10 +19,13 @@
 //! lane ([`Canonical::canonical`]). Operations that only move bits keep them: load, store, select, bitcast,
 //! negation, absolute value, `copysign`, shape operations.
 
+mod directed;
 pub mod dot;
 pub mod float;
 pub mod int;
+pub mod libdevice;
 pub mod math;
+mod special;
 mod vector;
 
 pub use float::{
