@@ -4,8 +4,6 @@
 //! Infinities and NaN are written as the hexadecimal bits. A printed value always reads back to the
 //! same bits.
 
-#![allow(dead_code, reason = "the printer lands next")]
-
 use crate::types::Scalar;
 use std::fmt::Write;
 
