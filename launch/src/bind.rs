@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use tilescope_diagnostics::{Error, Result, closest};
-use tilescope_ir::{Elem, FuncId, Module, Scalar, Type};
+use tilescope_ir::{Elem, FuncId, Loc, LocId, Locs, Module, Scalar, Type};
 
 use crate::expr::{Scope, Value};
 use crate::file::{Expect, LaunchFile, Overrides};
@@ -38,9 +38,10 @@ impl Signature {
     pub fn of(module: &Module, function: FuncId) -> Signature {
         let function = &module.funcs[function];
         let parameters = function.params().iter().map(|&value| {
+            let name = parameter_name(&module.locs, function.values[value].loc);
             // `arg0` and so on are what MLIR calls values without a name.
-            let name = function
-                .value_name(&module.locs, value)
+            let name = name
+                .or(function.value_name(&module.locs, value))
                 .filter(|name| !is_numbered(name));
             Parameter {
                 name: name.map(Into::into),
@@ -52,6 +53,21 @@ impl Signature {
             parameters: parameters.collect(),
         }
     }
+}
+
+/// The innermost name around a place: Triton puts the name of each further variable that the parameter is
+/// assigned to (`high = n`) around the parameter's own.
+fn parameter_name(locs: &Locs, mut place: LocId) -> Option<&str> {
+    const MAX_NAMES: usize = 256;
+    let mut innermost = None;
+    for _ in 0..MAX_NAMES {
+        let Loc::Name { name, child } = locs.get(place) else {
+            break;
+        };
+        innermost = Some(&**name);
+        place = *child;
+    }
+    innermost
 }
 
 fn is_numbered(name: &str) -> bool {

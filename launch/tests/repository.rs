@@ -1,0 +1,83 @@
+//! Every launch file of the repository binds to its kernel and gets its memory.
+
+use std::path::{Path, PathBuf};
+
+use tilescope_diagnostics::{Error, Result, Source};
+use tilescope_launch::{Argument, Bound, Files, LaunchFile, Overrides, Signature};
+
+/// Files next to a launch file.
+struct Folder(PathBuf);
+
+impl Files for Folder {
+    fn read(&self, path: &str, max_bytes: u64) -> Result<Vec<u8>> {
+        let path = self.0.join(path);
+        let error = |why: String| Error::input(format!("`{}`: {why}", path.display()));
+        let length = std::fs::metadata(&path).map_err(|e| error(e.to_string()))?.len();
+        if length > max_bytes {
+            return Err(error(format!("{length} bytes")));
+        }
+        std::fs::read(&path).map_err(|e| error(e.to_string()))
+    }
+}
+
+fn launch_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            launch_files(&path, found);
+        } else if path.to_string_lossy().ends_with(".launch.toml")
+            || path.to_string_lossy().ends_with(".pipeline.toml")
+        {
+            found.push(path);
+        }
+    }
+}
+
+fn bind(path: &Path) -> Result<(Bound, Folder)> {
+    let folder = Folder(path.parent().map(Path::to_path_buf).unwrap_or_default());
+    let text = std::fs::read_to_string(path).map_err(|e| Error::input(e.to_string()))?;
+    let file = LaunchFile::parse(Source::new(path.display().to_string(), text))?;
+    let mut signatures = Vec::new();
+    for (index, launch) in file.launches().iter().enumerate() {
+        let text = String::from_utf8_lossy(&folder.read(&launch.kernel.path, 1 << 24)?).into_owned();
+        let module = tilescope_ir::text::parse(&Source::new(&launch.kernel.path, text))?;
+        signatures.push(Signature::of(&module, file.find_kernel(index, &module)?));
+    }
+    Ok((file.bind(&signatures, &Overrides::default())?, folder))
+}
+
+#[test]
+fn every_launch_file_binds() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut files = Vec::new();
+    for folder in ["kernels", "tests"] {
+        launch_files(&root.join(folder), &mut files);
+    }
+    files.sort();
+    assert!(files.len() > 100, "{}", files.len());
+    let mut wrong = Vec::new();
+    for path in &files {
+        let checked = bind(path).and_then(|(bound, folder)| {
+            for launch in &bound.launches {
+                assert!(!launch.arguments.is_empty());
+                for argument in &launch.arguments {
+                    if let Argument::Tensor(id) = argument {
+                        assert!((id.0 as usize) < launch.tensors.len());
+                    }
+                }
+            }
+            let memory = bound.allocate(&folder, 1 << 30)?;
+            for tensor in bound.tensors().iter().filter(|t| t.elements() < 1 << 20) {
+                assert_eq!(
+                    memory.gather(tensor, 0, u64::MAX).len() as u64,
+                    tensor.elements() * tensor.dtype.bytes() as u64
+                );
+            }
+            Ok(bound)
+        });
+        if let Err(error) = checked {
+            wrong.push(error.to_string());
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}: {wrong:#?}", wrong.len(), files.len());
+}
