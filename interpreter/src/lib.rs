@@ -1,4 +1,184 @@
-//! tilescope-interpreter
+//! The interpreter: runs a kernel on the CPU and checks every access.
+//!
+//! ```text
+//! IR ──lower──▶ virtual tape ──plan──▶ tape ──schedule──▶ machines (one per worker) ──▶ sinks ──report──▶ findings
+//! ```
+//!
+//! [`Prepared::new`] lowers a kernel for a launch; [`Prepared::run`] runs the grid on the launch's
+//! memory. Neither prints, reads a file, or knows the time. The same input gives the same bits and the
+//! same findings for any number of threads.
 
+pub mod access;
+pub mod checks;
+pub mod frame;
+pub mod kind;
+pub mod lanes;
+mod listing;
+pub mod lower;
+pub mod machine;
 pub mod num;
+pub mod plan;
+pub mod print;
+pub mod report;
+pub mod schedule;
+pub mod shared;
 pub mod simd;
+pub mod sink;
+pub mod steps;
+pub mod taint;
+pub mod tape;
+pub mod view;
+
+use std::sync::atomic::AtomicBool;
+use tilescope_diagnostics::{Error, Finding, Printed, Result};
+use tilescope_ir::{FuncId, Module};
+use tilescope_launch::{Launch, Memory};
+
+/// How a launch is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Worker threads; none for as many as there are cores.
+    pub threads: Option<usize>,
+    /// Report findings. Accesses are bounds-checked all the same.
+    pub checks: bool,
+    /// Operations that one program may execute.
+    pub max_steps: u64,
+    /// Findings kept.
+    pub max_findings: usize,
+    /// Bytes that the values of programs that wait for others may take.
+    pub suspended_bytes: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            threads: None,
+            checks: true,
+            max_steps: 100_000_000,
+            max_findings: 100,
+            suspended_bytes: 1 << 30,
+        }
+    }
+}
+
+/// What the caller can see and do while a launch runs.
+pub struct Control<'a> {
+    /// Set to stop all programs at their next jump back.
+    pub cancel: &'a AtomicBool,
+    /// Told now and then how many more programs have ended.
+    pub progress: &'a (dyn Fn(u64) + Sync),
+}
+
+/// What a run gave.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What the checks found, sorted by first program, then position.
+    pub findings: Vec<Finding>,
+    /// True when there were more than `max_findings`.
+    pub findings_cut: bool,
+    /// What the kernel printed, in program order.
+    pub prints: Vec<Printed>,
+    /// Programs that were run.
+    pub programs: u64,
+    /// True when the run was cancelled.
+    pub interrupted: bool,
+}
+
+/// A kernel lowered for a launch.
+#[derive(Debug)]
+pub struct Prepared<'m> {
+    module: &'m Module,
+    kernel: FuncId,
+    launch: &'m Launch,
+    options: Options,
+    tape: tape::Tape,
+}
+
+impl<'m> Prepared<'m> {
+    /// Lowers a kernel of a verified module for a launch.
+    ///
+    /// # Errors
+    /// Unsupported operations, by name and place.
+    pub fn new(
+        module: &'m Module,
+        kernel: FuncId,
+        launch: &'m Launch,
+        options: Options,
+    ) -> Result<Prepared<'m>> {
+        let lowered = lower::lower(module, kernel, launch, options.checks)?;
+        Ok(Prepared {
+            module,
+            kernel,
+            launch,
+            options,
+            tape: plan::plan(lowered, true),
+        })
+    }
+
+    /// The tape as text, with the frame's size.
+    pub fn listing(&self) -> String {
+        listing::listing(self.module, &self.tape)
+    }
+
+    /// Programs in the grid.
+    pub fn programs(&self) -> u64 {
+        self.launch.grid.iter().product()
+    }
+
+    /// Runs the grid.
+    ///
+    /// # Errors
+    /// Too many programs wait for others at once.
+    pub fn run(&self, memory: &mut Memory, control: &Control<'_>) -> Result<Outcome> {
+        let memory = access::Memory::new(self.launch, memory, self.options.checks, control.cancel);
+        let mut presets = self.tape.presets.clone();
+        for preset in &mut presets {
+            if let Some(target) = memory.target(preset.tensor) {
+                preset.bits = target.origin;
+            }
+        }
+        let context = machine::Context {
+            tape: &self.tape,
+            presets,
+            grid: self.launch.grid,
+            memory,
+            max_steps: self.options.max_steps,
+            cooperative: self.tape.order == tape::Order::Cooperative,
+        };
+        let limits = schedule::Limits {
+            suspended_bytes: self.options.suspended_bytes,
+        };
+        let go = || schedule::run(&context, self.programs(), limits, control.progress);
+        let mut ran = match self.options.threads {
+            None => go(),
+            Some(threads) => rayon::ThreadPoolBuilder::new()
+                .num_threads(threads.max(1))
+                .build()
+                .map_err(|error| Error::input(format!("cannot start {threads} threads: {error}")))?
+                .install(go),
+        }
+        .map_err(|message| Error::unsupported(message).help("raise the limit for suspended programs"))?;
+        let reporter = report::Reporter {
+            module: self.module,
+            kernel: self.kernel,
+            launch: self.launch,
+            tape: &self.tape,
+            memory: &context.memory,
+        };
+        let whole = !ran.interrupted && ran.programs == self.programs();
+        let mut findings = Vec::new();
+        if self.options.checks {
+            findings = reporter.findings(&mut ran.sink, whole);
+        }
+        let findings_cut = findings.len() > self.options.max_findings;
+        findings.truncate(self.options.max_findings);
+        let prints = reporter.prints(&ran.sink);
+        Ok(Outcome {
+            findings,
+            findings_cut,
+            prints,
+            programs: ran.programs,
+            interrupted: ran.interrupted,
+        })
+    }
+}

@@ -6,8 +6,8 @@
 //!
 //! - `elementwise`: operations that compute each lane alone from lanes of one type. A row is all
 //!   there is to such an operation: mnemonic, class, lane expression (Rust), CUDA expression, one doc
-//!   line. Lane expressions name methods that the interpreter's number traits provide; for f16, bf16
-//!   and fp8 it widens to f32, evaluates, and rounds once.
+//!   line. Lane expressions name functions of the interpreter's number traits: `Signless` (as methods),
+//!   `Arithmetic` and `Elementary`.
 //! - `structured`: all others: method name, family, effect, then the operations that share the
 //!   method. Whoever consumes the IR implements [`OpVisitor`], which has one method per row, so a
 //!   missing one does not compile.
@@ -51,44 +51,44 @@ macro_rules! op_table {
                 CtLz "math.ctlz" int1 (a) a.leading_zeros(), "clz(a)", "Number of leading zero bits.";
                 CtTz "math.cttz" int1 (a) a.trailing_zeros(), "ctz(a)", "Number of trailing zero bits.";
 
-                AddF "arith.addf" float2 (a, b) a.add(b), "a + b", "Float addition.";
-                SubF "arith.subf" float2 (a, b) a.sub(b), "a - b", "Float subtraction.";
-                MulF "arith.mulf" float2 (a, b) a.mul(b), "a * b", "Float multiplication.";
-                DivF "arith.divf" float2 (a, b) a.div(b), "a / b", "Float division, correctly rounded here.";
-                ApproxDivF "tt.approx_divf" float2 (a, b) a.div(b), "a / b", "Float division that a GPU approximates; correctly rounded here.";
-                PreciseDivF "tt.precise_divf" float2 (a, b) a.div(b), "div_rn(a, b)", "Float division, correctly rounded.";
-                RemF "arith.remf" float2 (a, b) a.rem(b), "fmod(a, b)", "Float remainder, sign of the dividend; exact.";
-                NegF "arith.negf" float1 (a) a.neg(), "-a", "Negation; flips the sign of NaN too.";
-                MinimumF "arith.minimumf" float2 (a, b) a.minimum(b), "minimum(a, b)", "Minimum; NaN if an operand is NaN.";
-                MaximumF "arith.maximumf" float2 (a, b) a.maximum(b), "maximum(a, b)", "Maximum; NaN if an operand is NaN.";
-                MinNumF "arith.minnumf" float2 (a, b) a.min_num(b), "min(a, b)", "Minimum; drops NaN.";
-                MaxNumF "arith.maxnumf" float2 (a, b) a.max_num(b), "max(a, b)", "Maximum; drops NaN.";
-                AbsF "math.absf" float1 (a) a.abs(), "fabs(a)", "Absolute value.";
-                CopySign "math.copysign" float2 (a, b) a.copy_sign(b), "copysign(a, b)", "Magnitude of the first, sign of the second.";
-                Fma "math.fma" float3 (a, b, c) a.fma(b, c), "fma(a, b, c)", "a * b + c, rounded once.";
-                Exp "math.exp" float1 (a) a.exp(), "exp(a)", "Exponential.";
-                Exp2 "math.exp2" float1 (a) a.exp2(), "exp2(a)", "Two to a power.";
-                ExpM1 "math.expm1" float1 (a) a.expm1(), "expm1(a)", "Exponential minus one.";
-                Log "math.log" float1 (a) a.log(), "log(a)", "Natural logarithm.";
-                Log2 "math.log2" float1 (a) a.log2(), "log2(a)", "Logarithm to base two.";
-                Log10 "math.log10" float1 (a) a.log10(), "log10(a)", "Logarithm to base ten.";
-                Log1p "math.log1p" float1 (a) a.log1p(), "log1p(a)", "Logarithm of one plus the operand.";
-                Sqrt "math.sqrt" float1 (a) a.sqrt(), "sqrt(a)", "Square root, correctly rounded here.";
-                PreciseSqrt "tt.precise_sqrt" float1 (a) a.sqrt(), "sqrt_rn(a)", "Square root, correctly rounded.";
-                Rsqrt "math.rsqrt" float1 (a) a.rsqrt(), "rsqrt(a)", "One over the square root.";
-                Sin "math.sin" float1 (a) a.sin(), "sin(a)", "Sine.";
-                Cos "math.cos" float1 (a) a.cos(), "cos(a)", "Cosine.";
-                Tan "math.tan" float1 (a) a.tan(), "tan(a)", "Tangent.";
-                Tanh "math.tanh" float1 (a) a.tanh(), "tanh(a)", "Hyperbolic tangent.";
-                Atan "math.atan" float1 (a) a.atan(), "atan(a)", "Inverse tangent.";
-                Atan2 "math.atan2" float2 (a, b) a.atan2(b), "atan2(a, b)", "Angle of the point (b, a).";
-                PowF "math.powf" float2 (a, b) a.pow(b), "pow(a, b)", "Power.";
-                Erf "math.erf" float1 (a) a.erf(), "erf(a)", "Error function.";
-                Floor "math.floor" float1 (a) a.floor(), "floor(a)", "Largest integer not above.";
-                Ceil "math.ceil" float1 (a) a.ceil(), "ceil(a)", "Smallest integer not below.";
-                Trunc "math.trunc" float1 (a) a.trunc(), "trunc(a)", "Toward zero.";
-                Round "math.round" float1 (a) a.round(), "round(a)", "To nearest, ties away from zero.";
-                RoundEven "math.roundeven" float1 (a) a.round_even(), "rint(a)", "To nearest, ties to even.";
+                AddF "arith.addf" float2 (a, b) Arithmetic::add(a, b), "a + b", "Float addition.";
+                SubF "arith.subf" float2 (a, b) Arithmetic::sub(a, b), "a - b", "Float subtraction.";
+                MulF "arith.mulf" float2 (a, b) Arithmetic::mul(a, b), "a * b", "Float multiplication.";
+                DivF "arith.divf" float2 (a, b) Arithmetic::div(a, b), "a / b", "Float division, correctly rounded here.";
+                ApproxDivF "tt.approx_divf" float2 (a, b) Arithmetic::div(a, b), "a / b", "Float division that a GPU approximates; correctly rounded here.";
+                PreciseDivF "tt.precise_divf" float2 (a, b) Arithmetic::div(a, b), "div_rn(a, b)", "Float division, correctly rounded.";
+                RemF "arith.remf" float2 (a, b) Arithmetic::rem(a, b), "fmod(a, b)", "Float remainder, sign of the dividend; exact.";
+                NegF "arith.negf" float1 (a) Arithmetic::neg(a), "-a", "Negation; flips the sign of NaN too.";
+                MinimumF "arith.minimumf" float2 (a, b) Arithmetic::minimum(a, b), "minimum(a, b)", "Minimum; NaN if an operand is NaN.";
+                MaximumF "arith.maximumf" float2 (a, b) Arithmetic::maximum(a, b), "maximum(a, b)", "Maximum; NaN if an operand is NaN.";
+                MinNumF "arith.minnumf" float2 (a, b) Arithmetic::minnum(a, b), "min(a, b)", "Minimum; drops NaN.";
+                MaxNumF "arith.maxnumf" float2 (a, b) Arithmetic::maxnum(a, b), "max(a, b)", "Maximum; drops NaN.";
+                AbsF "math.absf" float1 (a) Arithmetic::abs(a), "fabs(a)", "Absolute value.";
+                CopySign "math.copysign" float2 (a, b) Arithmetic::copysign(a, b), "copysign(a, b)", "Magnitude of the first, sign of the second.";
+                Fma "math.fma" float3 (a, b, c) Arithmetic::fma(a, b, c), "fma(a, b, c)", "a * b + c, rounded once.";
+                Exp "math.exp" float1 (a) Elementary::exp(a), "exp(a)", "Exponential.";
+                Exp2 "math.exp2" float1 (a) Elementary::exp2(a), "exp2(a)", "Two to a power.";
+                ExpM1 "math.expm1" float1 (a) Elementary::expm1(a), "expm1(a)", "Exponential minus one.";
+                Log "math.log" float1 (a) Elementary::log(a), "log(a)", "Natural logarithm.";
+                Log2 "math.log2" float1 (a) Elementary::log2(a), "log2(a)", "Logarithm to base two.";
+                Log10 "math.log10" float1 (a) Elementary::log10(a), "log10(a)", "Logarithm to base ten.";
+                Log1p "math.log1p" float1 (a) Elementary::log1p(a), "log1p(a)", "Logarithm of one plus the operand.";
+                Sqrt "math.sqrt" float1 (a) Arithmetic::sqrt(a), "sqrt(a)", "Square root, correctly rounded here.";
+                PreciseSqrt "tt.precise_sqrt" float1 (a) Arithmetic::sqrt(a), "sqrt_rn(a)", "Square root, correctly rounded.";
+                Rsqrt "math.rsqrt" float1 (a) Elementary::rsqrt(a), "rsqrt(a)", "One over the square root.";
+                Sin "math.sin" float1 (a) Elementary::sin(a), "sin(a)", "Sine.";
+                Cos "math.cos" float1 (a) Elementary::cos(a), "cos(a)", "Cosine.";
+                Tan "math.tan" float1 (a) Elementary::tan(a), "tan(a)", "Tangent.";
+                Tanh "math.tanh" float1 (a) Elementary::tanh(a), "tanh(a)", "Hyperbolic tangent.";
+                Atan "math.atan" float1 (a) Elementary::atan(a), "atan(a)", "Inverse tangent.";
+                Atan2 "math.atan2" float2 (a, b) Elementary::atan2(a, b), "atan2(a, b)", "Angle of the point (b, a).";
+                PowF "math.powf" float2 (a, b) Elementary::pow(a, b), "pow(a, b)", "Power.";
+                Erf "math.erf" float1 (a) Elementary::erf(a), "erf(a)", "Error function.";
+                Floor "math.floor" float1 (a) Arithmetic::floor(a), "floor(a)", "Largest integer not above.";
+                Ceil "math.ceil" float1 (a) Arithmetic::ceil(a), "ceil(a)", "Smallest integer not below.";
+                Trunc "math.trunc" float1 (a) Arithmetic::trunc(a), "trunc(a)", "Toward zero.";
+                Round "math.round" float1 (a) Arithmetic::round(a), "round(a)", "To nearest, ties away from zero.";
+                RoundEven "math.roundeven" float1 (a) Arithmetic::round_even(a), "rint(a)", "To nearest, ties to even.";
             }
             structured {
                 constant arith pure: Constant "arith.constant" "A constant.";

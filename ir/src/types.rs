@@ -12,7 +12,7 @@ pub const MAX_RANK: usize = 31;
 pub const MAX_TILE_ELEMENTS: u64 = 1 << 20;
 
 /// Shape of a tile: power-of-two dimensions, row-major.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Shape {
     rank: u8,
     log2: [u8; MAX_RANK],

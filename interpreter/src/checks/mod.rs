@@ -1,0 +1,36 @@
+//! The checks: what each one looks at, and how its finding is worded.
+//!
+//! Detection is on the path of the operation (an access, a division, an assert) and leaves a small
+//! [`crate::sink::Entry`]; here an entry becomes a [`Finding`], one constructor per check, once per launch.
+
+pub mod access;
+pub mod assertion;
+pub mod division;
+pub mod hint;
+pub mod step_limit;
+pub mod unwritten;
+
+use crate::report::Reporter;
+use crate::sink::{Detail, Entry, Key};
+use tilescope_diagnostics::Finding;
+
+/// The finding of an entry.
+pub fn finding(reporter: &Reporter<'_>, key: &Key, entry: &Entry) -> Finding {
+    match &entry.detail {
+        Detail::Access {
+            kind,
+            lane,
+            address,
+            bytes,
+        } => access::finding(reporter, key, entry, *kind, *lane, *address, *bytes),
+        Detail::Division {
+            lane,
+            dividend,
+            divisor,
+            used,
+        } => division::finding(reporter, key, entry, *lane, *dividend, *divisor, *used),
+        Detail::Condition { lane } => assertion::finding(reporter, key, entry, *lane),
+        Detail::Hint { promise, lane, value } => hint::finding(reporter, key, entry, promise, *lane, *value),
+        Detail::Steps(limit) => step_limit::finding(reporter, key, entry, *limit),
+    }
+}

@@ -1,0 +1,149 @@
+//! `unwritten-output`: elements of a role-`out` tensor that no program wrote, with the pattern of the hole.
+
+use crate::report::Reporter;
+use crate::sink::Written;
+use tilescope_diagnostics::{Check, Finding};
+use tilescope_launch::Role;
+
+/// The findings of all outputs that were not written whole.
+pub fn findings(reporter: &Reporter<'_>, written: &mut [Option<Written>]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (index, tensor) in reporter.launch.tensors.iter().enumerate() {
+        let Some(Some(log)) = written.get_mut(tensor.allocation.0 as usize) else {
+            continue;
+        };
+        if tensor.role != Role::Out || tensor.shape.iter().any(|&n| n <= 0) {
+            continue;
+        }
+        let holes = Holes::of(tensor, log.ranges());
+        if holes.count == 0 {
+            continue;
+        }
+        let total: i64 = tensor.shape.iter().product();
+        let message = format!(
+            "{} of {total} elements of {} were written by no program: {}",
+            holes.count,
+            tensor.name,
+            holes.pattern(&tensor.shape)
+        );
+        let mut finding = Finding::new(Check::UnwrittenOutput, reporter.kernel(), message);
+        finding.count = holes.count;
+        finding.tensor = Some(reporter.tensor_ref(index as u32 + 1));
+        finding.element = Some(unravel(holes.first, &tensor.shape));
+        finding.help =
+            Some("check the grid and the store's mask, or give the argument role \"inout\"".into());
+        findings.push(finding);
+    }
+    findings
+}
+
+/// Elements that were not written, by row-major number.
+struct Holes {
+    count: u64,
+    first: i64,
+    last: i64,
+    /// Rows (last dimension) that were written not at all, and rows with holes.
+    empty_rows: u64,
+    rows: u64,
+    /// Column range that all holes lie in.
+    columns: (i64, i64),
+}
+
+impl Holes {
+    fn of(tensor: &tilescope_launch::Tensor, ranges: &[(u64, u64)]) -> Holes {
+        let bytes = tensor.dtype.bytes() as i64;
+        let inner = tensor.shape.last().copied().unwrap_or(1);
+        let step = tensor.strides.last().copied().unwrap_or(1).saturating_mul(bytes);
+        let outer: i64 = tensor.shape.iter().rev().skip(1).product();
+        let mut holes = Holes {
+            count: 0,
+            first: 0,
+            last: 0,
+            empty_rows: 0,
+            rows: 0,
+            columns: (i64::MAX, 0),
+        };
+        let mut index = vec![0i64; tensor.shape.len().saturating_sub(1)];
+        for row in 0..outer {
+            let start: i64 =
+                tensor.offset + index.iter().zip(&tensor.strides).map(|(i, s)| i * s).sum::<i64>();
+            let before = holes.count;
+            if step != bytes || !covered(ranges, start * bytes, inner * bytes) {
+                for column in 0..inner {
+                    if !covered(ranges, start * bytes + column * step, bytes) {
+                        holes.add(row * inner + column, column);
+                    }
+                }
+            }
+            let missing = holes.count - before;
+            holes.rows += u64::from(missing > 0);
+            holes.empty_rows += u64::from(missing == inner as u64);
+            for axis in (0..index.len()).rev() {
+                index[axis] += 1;
+                if index[axis] < tensor.shape[axis] {
+                    break;
+                }
+                index[axis] = 0;
+            }
+        }
+        holes
+    }
+
+    fn add(&mut self, number: i64, column: i64) {
+        if self.count == 0 {
+            self.first = number;
+        }
+        self.last = number;
+        self.count += 1;
+        self.columns = (self.columns.0.min(column), self.columns.1.max(column));
+    }
+
+    fn pattern(&self, shape: &[i64]) -> String {
+        let total: i64 = shape.iter().product();
+        let inner = shape.last().copied().unwrap_or(1);
+        let rows = total / inner.max(1);
+        let solid = self.last - self.first + 1 == self.count as i64;
+        let first = unravel(self.first, shape);
+        if self.count as i64 == total {
+            "nothing was written".into()
+        } else if solid && self.last + 1 == total {
+            format!("the tail from element {first:?} on")
+        } else if shape.len() > 1 && self.empty_rows == self.rows {
+            let rows_solid = solid || self.rows == 1;
+            let kind = if rows_solid { "neighbouring rows" } else { "rows" };
+            format!(
+                "{} whole {kind}, first {:?}",
+                self.rows,
+                &first[..first.len() - 1]
+            )
+        } else if shape.len() > 1
+            && self.rows as i64 == rows
+            && (self.columns.1 - self.columns.0 + 1) * rows == self.count as i64
+        {
+            format!("columns {}..{} of every row", self.columns.0, self.columns.1 + 1)
+        } else if solid {
+            format!("elements {first:?} to {:?}", unravel(self.last, shape))
+        } else {
+            format!("scattered, first {first:?}, last {:?}", unravel(self.last, shape))
+        }
+    }
+}
+
+fn covered(ranges: &[(u64, u64)], start: i64, len: i64) -> bool {
+    let (Ok(start), Ok(len)) = (u64::try_from(start), u64::try_from(len)) else {
+        return false;
+    };
+    let next = ranges.partition_point(|r| r.1 <= start);
+    ranges
+        .get(next)
+        .is_some_and(|r| r.0 <= start && start + len <= r.1)
+}
+
+fn unravel(mut number: i64, shape: &[i64]) -> Vec<i64> {
+    let mut index = vec![0; shape.len()];
+    for (slot, &n) in index.iter_mut().zip(shape).rev() {
+        *slot = number % n.max(1);
+        number /= n.max(1);
+    }
+    index
+}

@@ -1,0 +1,650 @@
+//! Lowering: from the verified IR to a tape.
+//!
+//! A function is walked once; every value gets a virtual slot (a tensor descriptor or block pointer gets
+//! several), every operation becomes instructions. Calls are inlined, so findings know their call
+//! chain. What an operation becomes is decided in the file of its family under `steps/`; this file holds
+//! what they share. Slots are planned afterwards ([`crate::plan`]).
+//!
+//! Operations that only rename lanes (`expand_dims`, `reshape`, same-width `bitcast`) give their result the
+//! operand's slot and cost nothing.
+
+use crate::checks::hint;
+use crate::frame::Slot;
+use crate::kind::Kind;
+use crate::steps;
+use crate::tape::{At, Code, Inst, Label, Order, Origin, Preset, Step, What};
+use std::collections::HashMap;
+use tilescope_diagnostics::{Error, Result};
+use tilescope_ir::{BlockId, Class, FuncId, Function, LocId, Module, Op, OpId, OpVisitor, Type, ValueId};
+use tilescope_launch::{Argument, Launch};
+
+/// Most instructions a kernel may be lowered to; calls are inlined, so small texts can ask for many.
+const MAX_INSTRUCTIONS: usize = 4 << 20;
+
+/// Deepest nesting of calls and regions.
+const MAX_DEPTH: usize = 200;
+
+/// A lowered kernel with virtual slots.
+pub struct Lowered {
+    /// The instructions.
+    pub code: Code,
+    /// Where they come from.
+    pub origins: Vec<Origin>,
+    /// Parameters.
+    pub presets: Vec<Preset>,
+    /// Kind and most lanes of each virtual slot.
+    pub slots: Vec<(Kind, u32)>,
+    /// Instruction ranges of loops: first to last, both inside.
+    pub loops: Vec<(u32, u32)>,
+    /// Order in which programs may run.
+    pub order: Order,
+}
+
+/// A function being lowered (the kernel, or a callee).
+struct Scope {
+    func: FuncId,
+    values: HashMap<ValueId, Vec<Slot>>,
+    labels: HashMap<BlockId, Label>,
+    calls: Vec<LocId>,
+    /// Where `tt.return` goes and puts its values; none in the kernel itself.
+    after: Option<(Label, Vec<Slot>)>,
+}
+
+/// The state of lowering one kernel.
+pub struct Lower<'m> {
+    module: &'m Module,
+    launch: &'m Launch,
+    code: Code,
+    origins: Vec<Origin>,
+    presets: Vec<Preset>,
+    slots: Vec<(Kind, u32)>,
+    loops: Vec<(u32, u32)>,
+    order: Order,
+    scopes: Vec<Scope>,
+    at: At,
+    depth: usize,
+    /// Inside the region of a reduce or scan: the most lanes it runs on at once.
+    batch: Option<u32>,
+    checks: bool,
+}
+
+const UNPLACED: u32 = u32::MAX;
+
+/// Lowers a kernel for a launch.
+pub fn lower(module: &Module, kernel: FuncId, launch: &Launch, checks: bool) -> Result<Lowered> {
+    let scope = Scope {
+        func: kernel,
+        values: HashMap::new(),
+        labels: HashMap::new(),
+        calls: Vec::new(),
+        after: None,
+    };
+    let mut lower = Lower {
+        module,
+        launch,
+        code: Code::default(),
+        origins: Vec::new(),
+        presets: Vec::new(),
+        slots: Vec::new(),
+        loops: Vec::new(),
+        order: Order::Parallel,
+        scopes: vec![scope],
+        at: At(0),
+        depth: 0,
+        batch: None,
+        checks,
+    };
+    let function = &module.funcs[kernel];
+    lower.parameters(function)?;
+    if checks {
+        hint::parameters(&mut lower, function);
+    }
+    lower.body(function)?;
+    let Lower {
+        code,
+        origins,
+        presets,
+        slots,
+        loops,
+        order,
+        ..
+    } = lower;
+    Ok(Lowered {
+        code,
+        origins,
+        presets,
+        slots,
+        loops,
+        order,
+    })
+}
+
+impl<'m> Lower<'m> {
+    fn parameters(&mut self, function: &Function) -> Result<()> {
+        for (&param, argument) in function.params().iter().zip(&self.launch.arguments) {
+            let slots = self.define(function, param)?;
+            let values: Vec<(u64, u32)> = match argument {
+                Argument::Tensor(id) => vec![(self.address(id.0 as usize), id.0 + 1)],
+                Argument::Scalar { bits } => vec![(*bits, 0)],
+                Argument::Null => vec![(0, 0)],
+                Argument::Descriptor { tensor, .. } => {
+                    let index = tensor.0 as usize;
+                    let data = &self.launch.tensors[index];
+                    let mut values = vec![(self.address(index), tensor.0 + 1)];
+                    values.extend(data.shape.iter().chain(&data.strides).map(|&n| (n as u64, 0)));
+                    values
+                }
+            };
+            if values.len() != slots.len() {
+                return Err(Error::input(format!(
+                    "argument of {} does not fit its parameter: a descriptor of rank {} is needed",
+                    function.name,
+                    (slots.len().saturating_sub(1)) / 2
+                )));
+            }
+            for (slot, (bits, tensor)) in slots.into_iter().zip(values) {
+                self.presets.push(Preset { slot, bits, tensor });
+            }
+        }
+        Ok(())
+    }
+
+    /// Address of a tensor's element (0, ..., 0). Allocation bases are filled in when the launch runs,
+    /// so this is the offset only; see [`crate::Prepared::run`].
+    fn address(&self, tensor: usize) -> u64 {
+        let tensor = &self.launch.tensors[tensor];
+        tensor.offset.wrapping_mul(tensor.dtype.bytes() as i64) as u64
+    }
+
+    /// The launch.
+    pub fn launch(&self) -> &'m Launch {
+        self.launch
+    }
+
+    fn scope(&mut self) -> &mut Scope {
+        let last = self.scopes.len() - 1;
+        &mut self.scopes[last]
+    }
+
+    /// The slots of a value.
+    pub fn slots(&self, value: ValueId) -> &[Slot] {
+        let scope = &self.scopes[self.scopes.len() - 1];
+        scope.values.get(&value).map_or(&[], |s| &s[..])
+    }
+
+    /// The slot of a value that has exactly one: a number, pointer or tile.
+    pub fn slot(&self, value: ValueId) -> Slot {
+        self.slots(value).first().copied().unwrap_or(Slot(0))
+    }
+
+    /// Slots of the operands from position `first` on, all of one slot each.
+    pub fn operands(&self, op: &Op) -> Vec<Slot> {
+        op.operands.iter().map(|&v| self.slot(v)).collect()
+    }
+
+    /// New slots for a value.
+    pub fn define(&mut self, function: &Function, value: ValueId) -> Result<Vec<Slot>> {
+        let slots = self.fresh(function.ty(value))?;
+        self.alias(value, slots.clone());
+        Ok(slots)
+    }
+
+    /// The new slot of an operation's only result.
+    pub fn result(&mut self, function: &Function, op: OpId) -> Result<Slot> {
+        let Some(value) = function.result(op) else {
+            return Err(self.unsupported(function, op, "no result"));
+        };
+        Ok(self.define(function, value)?[0])
+    }
+
+    /// New slots for a value of a type.
+    pub fn fresh(&mut self, ty: Type) -> Result<Vec<Slot>> {
+        Ok(match ty {
+            Type::Scalar(elem) | Type::Tile(_, elem) => {
+                let Some(kind) = Kind::of(elem) else {
+                    return Err(Error::unsupported(format!("values of type {ty} are not run"))
+                        .help("use i8 to i64 instead"));
+                };
+                let lanes = match (self.batch, ty) {
+                    (Some(batch), Type::Scalar(_)) => batch,
+                    _ => ty.lanes() as u32,
+                };
+                vec![self.temp(kind, lanes)]
+            }
+            Type::Descriptor { block, .. } => self.aggregate(2 * block.rank()),
+            Type::BlockPtr(block, _) => self.aggregate(3 * block.rank()),
+        })
+    }
+
+    /// A pointer and some 64-bit integers.
+    fn aggregate(&mut self, integers: usize) -> Vec<Slot> {
+        let mut slots = vec![self.temp(Kind::Ptr, 1)];
+        slots.extend((0..integers).map(|_| self.temp(Kind::I64, 1)));
+        slots
+    }
+
+    /// A new virtual slot.
+    pub fn temp(&mut self, kind: Kind, lanes: u32) -> Slot {
+        self.slots.push((kind, lanes));
+        Slot(self.slots.len() as u32 - 1)
+    }
+
+    /// Lets a value live in slots that exist.
+    pub fn alias(&mut self, value: ValueId, slots: Vec<Slot>) {
+        self.scope().values.insert(value, slots);
+    }
+
+    /// Kind of a value's lanes.
+    pub fn kind(&self, function: &Function, value: ValueId) -> Kind {
+        function.ty(value).elem().and_then(Kind::of).unwrap_or(Kind::Ptr)
+    }
+
+    /// Lanes of a value as instructions hold them: 0 for a scalar in the region of a reduce.
+    pub fn lanes(&self, function: &Function, value: ValueId) -> u32 {
+        match (self.batch, function.ty(value)) {
+            (Some(_), Type::Scalar(_)) => 0,
+            (_, ty) => ty.lanes() as u32,
+        }
+    }
+
+    /// True inside the region of a reduce, scan or map.
+    pub fn in_region(&self) -> bool {
+        self.batch.is_some()
+    }
+
+    /// Adds an instruction.
+    pub fn emit(&mut self, step: impl Step + 'static, ins: Vec<Slot>, outs: Vec<Slot>, lanes: u32) {
+        self.code.insts.push(Inst {
+            step: Box::new(step),
+            ins: ins.into(),
+            outs: outs.into(),
+            lanes,
+            at: self.at,
+            kills: 0,
+        });
+    }
+
+    /// A label to be placed.
+    pub fn label(&mut self) -> Label {
+        self.code.labels.push(UNPLACED);
+        Label(self.code.labels.len() as u32 - 1)
+    }
+
+    /// Places a label here.
+    pub fn place(&mut self, label: Label) {
+        self.code.labels[label.0 as usize] = self.code.insts.len() as u32;
+    }
+
+    /// Notes that the last instruction may jump to `label`: a loop, if the label is behind.
+    pub fn jumps_to(&mut self, label: Label) {
+        let target = self.code.labels[label.0 as usize];
+        let here = self.code.insts.len() as u32 - 1;
+        if self.batch.is_some() {
+            self.code.branches = true;
+        } else if target <= here {
+            self.loops.push((target, here));
+        }
+    }
+
+    /// Raises the order in which programs may run.
+    pub fn need(&mut self, order: Order) {
+        self.order = self.order.max(order);
+    }
+
+    /// An error at an operation: something that is not supported, by name.
+    pub fn unsupported(&self, function: &Function, op: OpId, what: impl Into<String>) -> Box<Error> {
+        self.place_error(Error::unsupported(what), function, op)
+    }
+
+    /// An error at an operation: the input is wrong.
+    pub fn wrong(&self, function: &Function, op: OpId, what: impl Into<String>) -> Box<Error> {
+        self.place_error(Error::input(what), function, op)
+    }
+
+    fn place_error(&self, error: Box<Error>, function: &Function, op: OpId) -> Box<Error> {
+        let data = &function.ops[op];
+        let error = match &self.module.source {
+            Some(source) => {
+                let start = data.offset as usize;
+                error.at(source, start..start + data.code.info().mnemonic.len(), "")
+            }
+            None => error.note(format!("in {} of {}", data.code, function.name)),
+        };
+        match self.module.locs.frames(data.loc).first() {
+            Some((file, line, column)) => error.note(format!("the kernel's source: {file}:{line}:{column}")),
+            None => error,
+        }
+    }
+
+    fn enter(&mut self, function: &Function, op: Option<OpId>) -> Result<()> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH || self.code.insts.len() > MAX_INSTRUCTIONS {
+            let what = "the kernel is too large: too many nested or inlined operations";
+            return Err(match op {
+                Some(op) => self.unsupported(function, op, what),
+                None => Error::unsupported(what),
+            });
+        }
+        Ok(())
+    }
+
+    /// Lowers a function body: one block, or a control-flow graph in reverse postorder.
+    fn body(&mut self, function: &Function) -> Result<()> {
+        self.enter(function, None)?;
+        let blocks = reverse_postorder(function);
+        for &block in &blocks {
+            let label = self.label();
+            self.scope().labels.insert(block, label);
+            if block != function.entry() {
+                for &arg in &function.blocks[block].args {
+                    self.define(function, arg)?;
+                }
+            }
+        }
+        for &block in &blocks {
+            let label = self.block_label(block);
+            self.place(label);
+            self.block(function, block)?;
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// The label of a block of the function's graph.
+    pub fn block_label(&mut self, block: BlockId) -> Label {
+        match self.scope().labels.get(&block) {
+            Some(&label) => label,
+            None => self.label(),
+        }
+    }
+
+    /// Lowers the operations of a block.
+    pub fn block(&mut self, function: &Function, block: BlockId) -> Result<()> {
+        for &op in &function.blocks[block].ops {
+            self.operation(function, op)?;
+        }
+        Ok(())
+    }
+
+    fn operation(&mut self, function: &Function, op: OpId) -> Result<()> {
+        self.enter(function, Some(op))?;
+        let (func, calls) = {
+            let scope = self.scope();
+            (scope.func, scope.calls.clone())
+        };
+        let before = self.at;
+        self.at = At(self.origins.len() as u32);
+        self.origins.push(Origin {
+            func,
+            what: What::Op(op),
+            calls,
+        });
+        self.visit(function, op)?;
+        if self.checks {
+            hint::operation(self, function, op);
+        }
+        // A loop's own closing instructions belong to the loop, not to its last operation.
+        if !function.ops[op].regions.is_empty() {
+            self.at = before;
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// Attributes the next instructions to a parameter of the kernel.
+    pub fn attribute_to_parameter(&mut self, index: u32) {
+        let func = self.scope().func;
+        self.at = At(self.origins.len() as u32);
+        self.origins.push(Origin {
+            func,
+            what: What::Param(index),
+            calls: Vec::new(),
+        });
+    }
+
+    /// The place that instructions are attributed to.
+    pub fn place_of(&self) -> At {
+        self.at
+    }
+
+    /// Attributes the next instructions to a place.
+    pub fn attribute(&mut self, at: At) {
+        self.at = at;
+    }
+
+    /// The operations of a region's only block without its terminator, and the terminator.
+    pub fn region<'f>(
+        &self,
+        function: &'f Function,
+        op: OpId,
+        index: usize,
+    ) -> Option<(BlockId, &'f [OpId], OpId)> {
+        let region = *function.ops[op].regions.get(index)?;
+        let block = *function.regions[region].blocks.first()?;
+        let (last, rest) = function.blocks[block].ops.split_last()?;
+        Some((block, rest, *last))
+    }
+
+    /// Lowers operations one after the other.
+    pub fn operations(&mut self, function: &Function, ops: &[OpId]) -> Result<()> {
+        ops.iter().try_for_each(|&op| self.operation(function, op))
+    }
+
+    /// Lowers the region of a reduce, scan or map as nested code that runs on up to `batch` lanes.
+    pub fn nested(&mut self, function: &Function, op: OpId, batch: u32) -> Result<Code> {
+        let Some((block, ops, last)) = self.region(function, op, 0) else {
+            return Err(self.unsupported(function, op, "an operation without its region"));
+        };
+        if function.regions[function.ops[op].regions[0]].blocks.len() > 1 {
+            return self.nested_graph(function, op, batch);
+        }
+        let outer = std::mem::take(&mut self.code);
+        let outer_batch = self.batch.replace(batch);
+        let lowered = (|| {
+            for &arg in &function.blocks[block].args {
+                let slot = self.define(function, arg)?[0];
+                self.code.args.push(slot);
+            }
+            self.operations(function, ops)
+        })();
+        self.code.results = self.operands(&function.ops[last]);
+        self.batch = outer_batch;
+        let code = std::mem::replace(&mut self.code, outer);
+        lowered?;
+        Ok(code)
+    }
+
+    /// A region with early exits in it (`cf` in `tt.map_elementwise`).
+    fn nested_graph(&mut self, function: &Function, op: OpId, _batch: u32) -> Result<Code> {
+        Err(self.unsupported(function, op, "a region of several blocks is not run yet"))
+    }
+
+    /// Moves values to slots as if all at once: a destination may be another's source.
+    pub fn moves(&mut self, from: &[Slot], to: &[Slot]) {
+        let pairs: Vec<(Slot, Slot)> = from
+            .iter()
+            .copied()
+            .zip(to.iter().copied())
+            .filter(|(f, t)| f != t)
+            .collect();
+        let clash = |slot: Slot| pairs.iter().any(|&(_, t)| t == slot);
+        let mut sources: Vec<Slot> = Vec::with_capacity(pairs.len());
+        let mut staged: (Vec<Slot>, Vec<Slot>) = Default::default();
+        for &(from, _) in &pairs {
+            if clash(from) {
+                let (kind, lanes) = self.slots[from.0 as usize];
+                let temp = self.temp(kind, lanes);
+                staged.0.push(from);
+                staged.1.push(temp);
+                sources.push(temp);
+            } else {
+                sources.push(from);
+            }
+        }
+        self.emit_moves(staged.0, staged.1);
+        self.emit_moves(sources, pairs.iter().map(|p| p.1).collect());
+    }
+
+    fn emit_moves(&mut self, from: Vec<Slot>, to: Vec<Slot>) {
+        if from.is_empty() {
+            return;
+        }
+        let bytes = from.iter().map(|s| {
+            let (kind, lanes) = self.slots[s.0 as usize];
+            kind.bytes() as u32 * lanes
+        });
+        let step = steps::control::Move {
+            bytes: bytes.collect(),
+        };
+        self.emit(step, from, to, 1);
+    }
+
+    /// Inlines a call.
+    pub fn inline(&mut self, function: &Function, op: OpId, callee: FuncId) -> Result<()> {
+        let data = &function.ops[op];
+        let args: Vec<Vec<Slot>> = data.operands.iter().map(|&v| self.slots(v).to_vec()).collect();
+        let mut results = Vec::new();
+        for &value in &data.results {
+            results.extend(self.define(function, value)?);
+        }
+        if self.scopes.iter().any(|s| s.func == callee) {
+            return Err(self.unsupported(function, op, "recursive calls are not run"));
+        }
+        let mut calls = vec![data.loc];
+        calls.extend(&self.scope().calls);
+        let after = self.label();
+        let target = &self.module.funcs[callee];
+        let values = target.params().iter().copied().zip(args).collect();
+        let scope = Scope {
+            func: callee,
+            values,
+            labels: HashMap::new(),
+            calls,
+            after: Some((after, results)),
+        };
+        self.scopes.push(scope);
+        let lowered = self.body(target);
+        self.scopes.pop();
+        self.place(after);
+        lowered
+    }
+
+    /// The function with this name.
+    pub fn find(&self, name: &str) -> Option<FuncId> {
+        self.module.find(name)
+    }
+
+    /// Where a return goes, and the slots for its values; none at the end of the kernel.
+    pub fn after(&mut self) -> Option<(Label, Vec<Slot>)> {
+        self.scope().after.clone()
+    }
+}
+
+fn reverse_postorder(function: &Function) -> Vec<BlockId> {
+    let mut order = Vec::new();
+    let mut seen = std::collections::HashSet::from([function.entry()]);
+    let mut stack = vec![(function.entry(), 0)];
+    while let Some((block, next)) = stack.last_mut() {
+        let successors = function.blocks[*block]
+            .ops
+            .last()
+            .map_or(&[][..], |&op| &function.ops[op].successors);
+        // Later successors first, so that they end up later in the reversed order.
+        match successors
+            .len()
+            .checked_sub(*next + 1)
+            .map(|i| successors[i].block)
+        {
+            Some(target) => {
+                *next += 1;
+                if seen.insert(target) {
+                    stack.push((target, 0));
+                }
+            }
+            None => {
+                order.push(*block);
+                stack.pop();
+            }
+        }
+    }
+    order.reverse();
+    order
+}
+
+macro_rules! delegate {
+    ($($method:ident => $($path:ident)::+;)*) => {
+        impl OpVisitor for Lower<'_> {
+            type Output = Result<()>;
+
+            fn elementwise(&mut self, function: &Function, op: OpId, class: Class) -> Result<()> {
+                steps::arith::elementwise(self, function, op, class)
+            }
+
+            $(fn $method(&mut self, function: &Function, op: OpId) -> Result<()> {
+                steps::$($path)::+(self, function, op)
+            })*
+        }
+    };
+}
+
+delegate! {
+    constant => arith::constant;
+    poison => arith::poison;
+    cmp_int => compare::cmp_int;
+    cmp_float => compare::cmp_float;
+    select => compare::select;
+    clamp => compare::clamp;
+    cast => cast::cast;
+    make_range => shape::make_range;
+    splat => shape::splat;
+    unsplat => shape::unsplat;
+    broadcast => shape::broadcast;
+    expand_dims => shape::rename;
+    reshape => shape::rename;
+    trans => shape::trans;
+    join => shape::join;
+    split => shape::split;
+    cat => shape::cat;
+    gather => shape::gather;
+    program_id => control::program_id;
+    num_programs => control::num_programs;
+    add_ptr => memory::add_ptr;
+    load => memory::load;
+    store => memory::store;
+    make_tensor_ptr => memory::make_tensor_ptr;
+    advance => memory::advance;
+    make_tensor_descriptor => memory::make_tensor_descriptor;
+    descriptor_load => memory::descriptor_load;
+    descriptor_store => memory::descriptor_store;
+    descriptor_gather => memory::descriptor_gather;
+    descriptor_scatter => memory::descriptor_scatter;
+    descriptor_reduce => memory::descriptor_reduce;
+    atomic_rmw => atomic::atomic_rmw;
+    atomic_cas => atomic::atomic_cas;
+    atomic_load => atomic::atomic_load;
+    atomic_store => atomic::atomic_store;
+    atomic_poll => atomic::atomic_poll;
+    reduce => reduce::reduce;
+    scan => reduce::scan;
+    map_elementwise => reduce::map_elementwise;
+    region_return => reduce::region_return;
+    histogram => reduce::histogram;
+    dot => dot::dot;
+    dot_scaled => dot::dot_scaled;
+    extern_elementwise => math::extern_elementwise;
+    inline_asm => math::inline_asm;
+    call => control::call;
+    return_ => control::return_;
+    for_ => control::for_;
+    if_ => control::if_;
+    while_ => control::while_;
+    yield_ => control::yield_;
+    condition => control::condition;
+    br => control::br;
+    cond_br => control::cond_br;
+    assert => control::assert;
+    assume => control::assume;
+    print => control::print;
+    barrier => control::nothing;
+    grid_dependency => control::nothing;
+}

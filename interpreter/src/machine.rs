@@ -1,0 +1,193 @@
+//! The machine: one program at a time, stepped along the tape.
+
+use crate::access::Memory;
+use crate::frame::{Frame, Provenance, Slot};
+use crate::kind::Lane;
+use crate::sink::Sink;
+use crate::taint::Taint;
+use crate::tape::{At, Code, Inst, Label, Preset, Tape};
+
+/// What follows an instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// The next instruction.
+    Next,
+    /// The instruction of a label.
+    Jump(Label),
+    /// The end of the program.
+    Done,
+}
+
+/// Why a program stops before its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop {
+    /// It executed more operations than the limit; in which loop.
+    StepLimit(At),
+    /// The launch was interrupted.
+    Interrupted,
+}
+
+/// How a program came to rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rest {
+    /// It ended.
+    Done,
+    /// It went round a loop that synchronises; others may run before it goes on at this position.
+    Yielded(u32),
+}
+
+/// Everything that holds for all programs of a launch.
+#[derive(Debug)]
+pub struct Context<'r> {
+    /// The kernel.
+    pub tape: &'r Tape,
+    /// Parameters with the addresses of this run.
+    pub presets: Vec<Preset>,
+    /// Grid.
+    pub grid: [u64; 3],
+    /// The tensors.
+    pub memory: Memory<'r>,
+    /// Operations that one program may execute.
+    pub max_steps: u64,
+    /// Programs give way where they spin.
+    pub cooperative: bool,
+}
+
+/// One worker: runs programs one after the other on one frame.
+#[derive(Debug)]
+pub struct Machine<'r> {
+    /// What holds for all programs.
+    pub context: &'r Context<'r>,
+    /// Values of the program.
+    pub frame: Frame,
+    /// Program id.
+    pub program: [u32; 3],
+    /// Linear program number, x + gx (y + gy z).
+    pub linear: u64,
+    /// Lanes of instructions in the region of a reduce.
+    pub batch: usize,
+    /// Operations executed by the program.
+    pub steps: u64,
+    /// An atomic or volatile access was executed since the last jump back.
+    pub synced: bool,
+    /// The instruction being executed.
+    pub at: At,
+    /// What was found.
+    pub sink: Sink,
+    /// Undefined lanes of the program.
+    pub taint: Taint,
+}
+
+impl<'r> Machine<'r> {
+    /// A machine at no program yet.
+    pub fn new(context: &'r Context<'r>) -> Machine<'r> {
+        Machine {
+            context,
+            frame: Frame::new(context.tape.slots as usize),
+            program: [0; 3],
+            linear: 0,
+            batch: 1,
+            steps: 0,
+            synced: false,
+            at: At(0),
+            sink: Sink::new(&context.memory),
+            taint: Taint::default(),
+        }
+    }
+
+    /// Goes to the start of a program.
+    pub fn start(&mut self, linear: u64) {
+        let [gx, gy, _] = self.context.grid;
+        self.linear = linear;
+        self.program = [
+            (linear % gx) as u32,
+            (linear / gx % gy) as u32,
+            (linear / gx / gy) as u32,
+        ];
+        self.steps = 0;
+        self.synced = false;
+        self.taint.clear();
+        self.sink.begin(linear);
+        for preset in &self.context.presets {
+            self.frame.set_uniform(preset.slot, preset.bits);
+            self.frame
+                .set_provenance(preset.slot, Provenance::Uniform(preset.tensor));
+        }
+    }
+
+    /// Runs the program from a tape position on until it ends or gives way.
+    pub fn resume(&mut self, position: u32) -> Result<Rest, Stop> {
+        let context = self.context;
+        let code = &context.tape.code;
+        let mut pc = position as usize;
+        while let Some(inst) = code.insts.get(pc) {
+            self.steps += 1;
+            match self.step(inst)? {
+                Flow::Next => pc += 1,
+                Flow::Done => break,
+                Flow::Jump(label) => {
+                    let target = code.labels[label.0 as usize] as usize;
+                    if target <= pc && self.turn_back(inst.at)? {
+                        return Ok(Rest::Yielded(target as u32));
+                    }
+                    pc = target;
+                }
+            }
+        }
+        Ok(Rest::Done)
+    }
+
+    /// Runs nested code to its end, on `self.batch` lanes.
+    pub fn run_nested(&mut self, code: &Code) -> Result<(), Stop> {
+        let mut pc = 0;
+        while let Some(inst) = code.insts.get(pc) {
+            self.steps += 1;
+            match self.step(inst)? {
+                Flow::Next => pc += 1,
+                Flow::Done => break,
+                Flow::Jump(label) => {
+                    let target = code.labels[label.0 as usize] as usize;
+                    if target <= pc {
+                        self.turn_back(inst.at)?;
+                    }
+                    pc = target;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn step(&mut self, inst: &Inst) -> Result<Flow, Stop> {
+        self.at = inst.at;
+        let flow = inst.step.run(inst, self)?;
+        if self.taint.is_active() {
+            inst.step.taint(inst, self);
+        }
+        Ok(flow)
+    }
+
+    /// At a jump back: enforces the limits; true if the program gives way here.
+    fn turn_back(&mut self, at: At) -> Result<bool, Stop> {
+        if self.steps > self.context.max_steps {
+            return Err(Stop::StepLimit(at));
+        }
+        if self.context.memory.interrupted() {
+            return Err(Stop::Interrupted);
+        }
+        let synced = std::mem::take(&mut self.synced);
+        Ok(synced && self.context.cooperative)
+    }
+
+    /// The bits of a scalar operand.
+    #[inline(always)]
+    pub fn scalar<T: Lane>(&self, slot: Slot) -> T {
+        self.frame.scalar(slot)
+    }
+
+    /// A scalar truth value.
+    #[inline(always)]
+    pub fn is_true(&self, slot: Slot) -> bool {
+        self.frame.scalar::<crate::kind::Bool>(slot).0 != 0
+    }
+}

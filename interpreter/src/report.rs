@@ -1,0 +1,238 @@
+//! From what workers noted to findings: places, tensors and lanes in the terms of the author.
+
+use crate::access::Memory;
+use crate::checks;
+use crate::frame::Tensor;
+use crate::sink::{Entry, Key, Sink};
+use crate::tape::{At, Origin, Tape, What};
+use tilescope_diagnostics::{Finding, Frame, Location, Printed, TensorRef};
+use tilescope_ir::{Family, FuncId, LocId, Module, OpCode};
+use tilescope_launch::Launch;
+
+/// What findings are made from.
+pub struct Reporter<'r> {
+    /// The kernel's module.
+    pub module: &'r Module,
+    /// The kernel.
+    pub kernel: FuncId,
+    /// The launch.
+    pub launch: &'r Launch,
+    /// Its tape.
+    pub tape: &'r Tape,
+    /// Its memory.
+    pub memory: &'r Memory<'r>,
+}
+
+impl Reporter<'_> {
+    /// All findings, sorted by first program, then position; those of the whole launch come last.
+    pub fn findings(&self, sink: &mut Sink, whole: bool) -> Vec<Finding> {
+        let mut entries: Vec<(&Key, &Entry)> = sink.entries.iter().collect();
+        entries.sort_by_key(|(key, entry)| (entry.linear, key.at, key.check, key.tensor));
+        let mut findings: Vec<Finding> = entries
+            .into_iter()
+            .map(|(key, entry)| checks::finding(self, key, entry))
+            .collect();
+        if whole {
+            findings.extend(checks::unwritten::findings(self, &mut sink.written));
+        }
+        merge_places(findings)
+    }
+
+    /// All prints, in program order.
+    pub fn prints(&self, sink: &Sink) -> Vec<Printed> {
+        let printed = |print: &crate::sink::Print| Printed {
+            program: self.program(print.linear),
+            location: self.location(print.at),
+            text: print.text.clone(),
+        };
+        sink.prints.iter().map(printed).collect()
+    }
+
+    /// The kernel's name.
+    pub fn kernel(&self) -> String {
+        self.module.funcs[self.kernel].name.to_string()
+    }
+
+    /// A finding with everything that an entry knows by itself.
+    pub fn start(&self, key: &Key, entry: &Entry, message: String) -> Finding {
+        let mut finding = Finding::new(key.check, self.kernel(), message);
+        finding.count = entry.count;
+        finding.program = Some(self.program(entry.linear));
+        finding.location = self.location(key.at);
+        finding.tensor = (key.tensor != 0).then(|| self.tensor_ref(key.tensor));
+        finding
+    }
+
+    fn program(&self, linear: u64) -> [u32; 3] {
+        let [gx, gy, _] = self.launch.grid.map(|n| n.max(1));
+        [
+            (linear % gx) as u32,
+            (linear / gx % gy) as u32,
+            (linear / gx / gy) as u32,
+        ]
+    }
+
+    /// Where an instruction comes from.
+    pub fn origin(&self, at: At) -> Origin {
+        let unknown = || Origin {
+            func: self.kernel,
+            what: What::Param(u32::MAX),
+            calls: Vec::new(),
+        };
+        self.tape
+            .origins
+            .get(at.0 as usize)
+            .cloned()
+            .unwrap_or_else(unknown)
+    }
+
+    fn loc(&self, origin: &Origin) -> LocId {
+        let function = &self.module.funcs[origin.func];
+        match origin.what {
+            What::Op(op) => function.ops[op].loc,
+            What::Param(index) => {
+                let param = function.params().get(index as usize);
+                param.map_or(function.loc, |&param| function.values[param].loc)
+            }
+        }
+    }
+
+    /// The place of an instruction: the innermost frame outside Triton's own library, else the TTIR line.
+    pub fn location(&self, at: At) -> Option<Location> {
+        let origin = self.origin(at);
+        let mut chain = self.module.locs.frames(self.loc(&origin));
+        for &call in &origin.calls {
+            chain.extend(self.module.locs.frames(call));
+        }
+        let frames: Vec<Frame> = chain
+            .into_iter()
+            .map(|(file, line, column)| Frame {
+                file: file.to_string(),
+                line,
+                column,
+                function: None,
+            })
+            .collect();
+        let own = |frame: &&Frame| !frame.file.contains("triton/language/");
+        match frames.iter().find(own).or(frames.first()) {
+            Some(frame) => {
+                let frame = frame.clone();
+                let inlined_at = if frames.len() > 1 { frames } else { Vec::new() };
+                Some(Location { frame, inlined_at })
+            }
+            None => self.line_of_text(&origin),
+        }
+    }
+
+    fn line_of_text(&self, origin: &Origin) -> Option<Location> {
+        let source = self.module.source.as_ref()?;
+        let What::Op(op) = origin.what else { return None };
+        let (line, column) = source.line_column(self.module.funcs[origin.func].ops[op].offset as usize);
+        let frame = Frame {
+            file: source.name.clone(),
+            line: u32::try_from(line).ok()?,
+            column: u32::try_from(column).ok()?,
+            function: None,
+        };
+        Some(Location {
+            frame,
+            inlined_at: Vec::new(),
+        })
+    }
+
+    /// The variable name of what an instruction works on.
+    pub fn value_name(&self, at: At) -> Option<String> {
+        let origin = self.origin(at);
+        let function = &self.module.funcs[origin.func];
+        let value = match origin.what {
+            What::Op(op) => function.result(op)?,
+            What::Param(index) => *function.params().get(index as usize)?,
+        };
+        function.value_name(&self.module.locs, value).map(str::to_string)
+    }
+
+    /// The index of a lane in the tile that an instruction works on: of the pointers for accesses, of
+    /// the condition for asserts, else of the result. None for scalars.
+    pub fn lane_index(&self, at: At, lane: u32) -> Option<Vec<u32>> {
+        let origin = self.origin(at);
+        let What::Op(op) = origin.what else { return None };
+        let function = &self.module.funcs[origin.func];
+        let data = &function.ops[op];
+        let value = match (data.code.info().family, data.code) {
+            (_, OpCode::DescriptorStore | OpCode::DescriptorScatter | OpCode::DescriptorReduce) => {
+                data.operands.get(1)
+            }
+            (_, OpCode::Store) if function.ty(data.operands[0]).shape().is_none() => data.operands.get(1),
+            (Family::Memory | Family::Atomic | Family::Control, _) => data
+                .operands
+                .first()
+                .filter(|&&v| function.ty(v).shape().is_some())
+                .or(data.results.first()),
+            _ => data.results.first(),
+        };
+        let shape = function.ty(*value?).shape()?;
+        let mut index = vec![0; shape.rank()];
+        let mut rest = lane as usize;
+        for axis in (0..shape.rank()).rev() {
+            index[axis] = (rest % shape.dim(axis)) as u32;
+            rest /= shape.dim(axis);
+        }
+        Some(index)
+    }
+
+    /// A tensor's name.
+    pub fn tensor_name(&self, tensor: Tensor) -> String {
+        let index = (tensor as usize).wrapping_sub(1);
+        self.launch
+            .tensors
+            .get(index)
+            .map_or("memory".into(), |t| t.name.clone())
+    }
+
+    /// A tensor as findings show it.
+    pub fn tensor_ref(&self, tensor: Tensor) -> TensorRef {
+        match self.launch.tensors.get((tensor as usize).wrapping_sub(1)) {
+            Some(t) => TensorRef {
+                name: t.name.clone(),
+                dtype: t.dtype.name().into(),
+                shape: t.shape.clone(),
+                strides: t.strides.clone(),
+            },
+            None => TensorRef {
+                name: "memory".into(),
+                dtype: "u8".into(),
+                shape: vec![],
+                strides: vec![],
+            },
+        }
+    }
+
+    /// The name of another tensor whose view contains the address.
+    pub fn owner_other_than(&self, tensor: Tensor, address: u64) -> Option<String> {
+        let owner = self.memory.owner(address);
+        let target = self.memory.target(owner)?;
+        let in_view = target
+            .view
+            .contains(i64::try_from(address - target.base).ok()?, 1);
+        (owner != tensor && in_view).then(|| self.tensor_name(owner))
+    }
+}
+
+/// One cause, one finding: entries of one check, place and tensor that came from several instructions
+/// (a helper inlined twice at one line, an unrolled loop) are one, with the counts added.
+fn merge_places(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut merged: Vec<Finding> = Vec::with_capacity(findings.len());
+    for finding in findings {
+        let same = |f: &&mut Finding| {
+            f.check == finding.check
+                && f.location == finding.location
+                && f.location.is_some()
+                && f.tensor == finding.tensor
+        };
+        match merged.iter_mut().find(same) {
+            Some(first) => first.count += finding.count,
+            None => merged.push(finding),
+        }
+    }
+    merged
+}

@@ -1,0 +1,131 @@
+//! The tensors' bytes, shared by all workers of a launch.
+//!
+//! The one module of the interpreter, besides `simd`, with `unsafe` code. Programs of a grid run in
+//! parallel on one memory, and a faulty kernel may well write where another reads; Rust's exclusive
+//! references cannot say that. Every access here is checked against the bounds of its allocation first.
+//!
+//! Plain accesses copy bytes. Where two programs race on them the bytes read are either program's, and
+//! the races are a fault of the kernel; launches whose results depend on such order are run in
+//! one deterministic interleaving on one worker (see [`crate::schedule`]), where nothing races.
+//! Atomics are machine atomics, which need a naturally aligned address: allocations are aligned to
+//! their synthetic addresses modulo 8 and misaligned accesses never get here.
+#![allow(unsafe_code)]
+
+use crate::kind::Lane;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst};
+
+/// Bytes of one allocation.
+#[derive(Debug, Clone, Copy)]
+struct Bytes {
+    start: *mut u8,
+    len: usize,
+}
+
+/// All allocations of a launch, borrowed for its duration.
+#[derive(Debug)]
+pub struct Shared<'a> {
+    allocations: Vec<Bytes>,
+    borrow: PhantomData<&'a mut [u8]>,
+}
+
+// SAFETY: the pointers come from exclusive borrows that last as long as `'a`; workers access them only
+// through the bounds-checked copies and atomics below.
+unsafe impl Send for Shared<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Shared<'_> {}
+
+impl<'a> Shared<'a> {
+    /// Borrows the allocations.
+    pub fn new(allocations: impl Iterator<Item = &'a mut [u8]>) -> Shared<'a> {
+        let allocations = allocations
+            .map(|b| Bytes {
+                start: b.as_mut_ptr(),
+                len: b.len(),
+            })
+            .collect();
+        Shared {
+            allocations,
+            borrow: PhantomData,
+        }
+    }
+
+    /// Length of an allocation in bytes.
+    pub fn len(&self, allocation: usize) -> usize {
+        self.allocations[allocation].len
+    }
+
+    fn at(&self, allocation: usize, offset: usize, len: usize) -> *mut u8 {
+        let bytes = self.allocations[allocation];
+        assert!(
+            offset <= bytes.len && len <= bytes.len - offset,
+            "checked access out of bounds"
+        );
+        // SAFETY: inside the allocation by the assertion.
+        unsafe { bytes.start.add(offset) }
+    }
+
+    /// Copies lanes out of an allocation, from a byte offset on.
+    #[inline]
+    pub fn read<T: Lane>(&self, allocation: usize, offset: usize, out: &mut [T]) {
+        let from = self.at(allocation, offset, size_of_val(out));
+        // SAFETY: `at` checked the range; `out` is exclusive and cannot overlap an allocation, which
+        // `Shared` borrows exclusively; any bytes are a valid `T` (`Lane: Pod`).
+        unsafe { std::ptr::copy_nonoverlapping(from, out.as_mut_ptr().cast::<u8>(), size_of_val(out)) }
+    }
+
+    /// Copies lanes into an allocation, from a byte offset on.
+    #[inline]
+    pub fn write<T: Lane>(&self, allocation: usize, offset: usize, lanes: &[T]) {
+        let to = self.at(allocation, offset, size_of_val(lanes));
+        // SAFETY: as for `read`, the other way round.
+        unsafe { std::ptr::copy_nonoverlapping(lanes.as_ptr().cast::<u8>(), to, size_of_val(lanes)) }
+    }
+
+    /// Replaces the `bytes` (1, 2, 4 or 8) bytes at an offset by `new(old)` in one step; gives the old
+    /// ones, zero-extended. The offset must be a multiple of `bytes`.
+    pub fn update(&self, allocation: usize, offset: usize, bytes: usize, new: impl Fn(u64) -> u64) -> u64 {
+        let at = self.at(allocation, offset, bytes);
+        assert!(at.align_offset(bytes) == 0, "misaligned atomic");
+        macro_rules! cell {
+            ($atomic:ty, $t:ty) => {{
+                // SAFETY: in bounds by `at`, aligned by the assertion, valid for `'a`.
+                let cell = unsafe { <$atomic>::from_ptr(at.cast::<$t>()) };
+                let step = cell.fetch_update(SeqCst, SeqCst, |old| Some(new(u64::from(old)) as $t));
+                u64::from(step.unwrap_or_else(|old| old))
+            }};
+        }
+        match bytes {
+            1 => cell!(AtomicU8, u8),
+            2 => cell!(AtomicU16, u16),
+            4 => cell!(AtomicU32, u32),
+            _ => cell!(AtomicU64, u64),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_writes_and_updates() {
+        let mut a = vec![0u64; 2];
+        let mut shared = Shared::new(std::iter::once(bytemuck::cast_slice_mut(&mut a)));
+        shared.write::<u32>(0, 4, &[7, 8]);
+        let mut out = [0u32; 2];
+        shared.read(0, 4, &mut out);
+        assert_eq!(out, [7, 8]);
+        assert_eq!(shared.update(0, 8, 4, |old| old + 1), 8);
+        shared = Shared::new(std::iter::empty());
+        assert!(shared.allocations.is_empty());
+        assert_eq!(a, [7 << 32, 9]);
+    }
+
+    #[test]
+    #[should_panic(expected = "out of bounds")]
+    fn never_leaves_an_allocation() {
+        let mut a = [0u8; 8];
+        Shared::new(std::iter::once(&mut a[..])).read::<u32>(0, 5, &mut [0]);
+    }
+}

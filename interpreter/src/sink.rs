@@ -1,0 +1,270 @@
+//! What a worker has found, kept small: one entry per check, place and tensor.
+//!
+//! Of each entry the occurrence in the lowest program is kept in full, with a count over all. Workers'
+//! sinks merge into the same result in any order, so reports do not depend on threads.
+
+use crate::access::Memory;
+use crate::frame::Tensor;
+use crate::tape::At;
+use std::collections::BTreeMap;
+use tilescope_diagnostics::Check;
+
+/// Identity of a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    /// Which check.
+    pub check: Check,
+    /// Which instruction.
+    pub at: At,
+    /// Which tensor, plus one; 0 for none.
+    pub tensor: Tensor,
+}
+
+/// What kind of access a memory finding is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AccessKind {
+    /// A load.
+    Load,
+    /// A store.
+    Store,
+    /// An atomic.
+    Atomic,
+}
+
+/// What is known of an occurrence, by kind of check. Lanes are row-major numbers in the tile.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Detail {
+    /// An access of `bytes` bytes at `address`.
+    Access {
+        /// Load, store or atomic.
+        kind: AccessKind,
+        /// First faulty lane.
+        lane: u32,
+        /// Its address.
+        address: u64,
+        /// Its size.
+        bytes: u32,
+    },
+    /// An integer division without a result, used at another place.
+    Division {
+        /// First faulty lane.
+        lane: u32,
+        /// Dividend, as a signed number.
+        dividend: i64,
+        /// Divisor, as a signed number.
+        divisor: i64,
+        /// Where the result was used.
+        used: At,
+    },
+    /// A false lane of an assert or assume.
+    Condition {
+        /// First false lane.
+        lane: u32,
+    },
+    /// An untrue hint.
+    Hint {
+        /// What was promised, in words.
+        promise: String,
+        /// First lane that breaks it.
+        lane: u32,
+        /// The value there.
+        value: i64,
+    },
+    /// Too many operations; how many are allowed.
+    Steps(u64),
+}
+
+/// One finding in the making.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Linear number of the first program.
+    pub linear: u64,
+    /// Lanes concerned, over all programs.
+    pub count: u64,
+    /// The first occurrence.
+    pub detail: Detail,
+}
+
+/// A text printed by a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Print {
+    /// Linear program number.
+    pub linear: u64,
+    /// Which instruction.
+    pub at: At,
+    /// The text.
+    pub text: String,
+}
+
+/// Byte ranges written in an allocation: sorted and merged now and then, so that the log of a
+/// launch is as long as the written memory has holes.
+#[derive(Debug, Clone, Default)]
+pub struct Written {
+    ranges: Vec<(u64, u64)>,
+    /// Ranges that are sorted and disjoint, at the front.
+    tidy: usize,
+}
+
+impl Written {
+    /// Adds the bytes `start..end`.
+    #[inline]
+    pub fn add(&mut self, start: u64, end: u64) {
+        if let Some(last) = self.ranges[self.tidy..].last_mut()
+            && last.1 == start
+        {
+            last.1 = end;
+            return;
+        }
+        self.ranges.push((start, end));
+        if self.ranges.len() > 4096 && self.ranges.len() > 2 * self.tidy {
+            self.tidy_up();
+        }
+    }
+
+    /// Adds all of another log.
+    pub fn merge(&mut self, other: &Written) {
+        self.ranges.extend(&other.ranges);
+        self.tidy_up();
+    }
+
+    /// The written ranges, sorted and disjoint.
+    pub fn ranges(&mut self) -> &[(u64, u64)] {
+        self.tidy_up();
+        &self.ranges
+    }
+
+    fn tidy_up(&mut self) {
+        self.ranges.sort_unstable();
+        let mut kept: Vec<(u64, u64)> = Vec::with_capacity(self.ranges.len().min(4096));
+        for &(start, end) in &self.ranges {
+            match kept.last_mut() {
+                Some(last) if start <= last.1 => last.1 = last.1.max(end),
+                _ => kept.push((start, end)),
+            }
+        }
+        self.tidy = kept.len();
+        self.ranges = kept;
+    }
+}
+
+/// What one worker has found.
+#[derive(Debug, Clone, Default)]
+pub struct Sink {
+    /// Findings by identity.
+    pub entries: BTreeMap<Key, Entry>,
+    /// Prints in the order they came.
+    pub prints: Vec<Print>,
+    /// Per allocation, what was written; none where nobody asks.
+    pub written: Vec<Option<Written>>,
+    linear: u64,
+}
+
+impl Sink {
+    /// An empty sink for a launch.
+    pub fn new(memory: &Memory<'_>) -> Sink {
+        let written = memory
+            .watched()
+            .map(|watched| watched.then(Written::default))
+            .collect();
+        Sink {
+            written,
+            ..Sink::default()
+        }
+    }
+
+    /// From now on, occurrences are of this program.
+    pub fn begin(&mut self, linear: u64) {
+        self.linear = linear;
+    }
+
+    /// Notes `count` lanes; `detail` describes the first of them.
+    pub fn report(&mut self, key: Key, count: u64, detail: impl FnOnce() -> Detail) {
+        let linear = self.linear;
+        match self.entries.entry(key) {
+            std::collections::btree_map::Entry::Vacant(slot) => {
+                slot.insert(Entry {
+                    linear,
+                    count,
+                    detail: detail(),
+                });
+            }
+            std::collections::btree_map::Entry::Occupied(mut slot) => {
+                let entry = slot.get_mut();
+                entry.count += count;
+                if linear < entry.linear {
+                    entry.linear = linear;
+                    entry.detail = detail();
+                }
+            }
+        }
+    }
+
+    /// Notes a printed text.
+    pub fn print(&mut self, at: At, text: String) {
+        self.prints.push(Print {
+            linear: self.linear,
+            at,
+            text,
+        });
+    }
+
+    /// Adds all of another worker's.
+    pub fn merge(&mut self, other: Sink) {
+        for (key, theirs) in other.entries {
+            match self.entries.entry(key) {
+                std::collections::btree_map::Entry::Vacant(slot) => {
+                    slot.insert(theirs);
+                }
+                std::collections::btree_map::Entry::Occupied(mut slot) => {
+                    let ours = slot.get_mut();
+                    let count = ours.count + theirs.count;
+                    if theirs.linear < ours.linear {
+                        *ours = theirs;
+                    }
+                    ours.count = count;
+                }
+            }
+        }
+        self.prints.extend(other.prints);
+        for (ours, theirs) in self.written.iter_mut().zip(other.written) {
+            if let (Some(ours), Some(theirs)) = (ours, theirs) {
+                ours.merge(&theirs);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn written_ranges_merge() {
+        let mut w = Written::default();
+        for (a, b) in [(0, 4), (4, 8), (16, 20), (8, 12), (18, 30)] {
+            w.add(a, b);
+        }
+        assert_eq!(w.ranges(), [(0, 12), (16, 30)]);
+        w.add(30, 31);
+        w.add(12, 16);
+        assert_eq!(w.ranges(), [(0, 31)]);
+    }
+
+    #[test]
+    fn merging_keeps_the_lowest_program_and_all_lanes() {
+        let key = Key {
+            check: Check::OobLoad,
+            at: At(3),
+            tensor: 1,
+        };
+        let detail = |lane| Detail::Condition { lane };
+        let (mut a, mut b) = (Sink::default(), Sink::default());
+        a.begin(9);
+        a.report(key, 2, || detail(1));
+        b.begin(4);
+        b.report(key, 5, || detail(2));
+        a.merge(b);
+        let entry = &a.entries[&key];
+        assert_eq!((entry.linear, entry.count, &entry.detail), (4, 7, &detail(2)));
+    }
+}

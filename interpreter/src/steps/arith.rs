@@ -1,0 +1,304 @@
+//! Constants and element-wise arithmetic.
+
+use crate::frame::Tile;
+use crate::kind::{Bool, Kind, Lane};
+use crate::lanes::{Apply, Signless, elementwise as lane_loop};
+use crate::lower::Lower;
+use crate::machine::{Flow, Machine, Stop};
+use crate::taint::{self, BirthDetail, Births};
+use crate::tape::{Inst, Step};
+use crate::with_width;
+use std::sync::Arc;
+use tilescope_diagnostics::{Check, Result};
+use tilescope_ir::{Attrs, Class, Constant, Function, OpCode, OpId};
+
+/// Any element-wise operation.
+#[derive(Debug)]
+struct Elementwise {
+    apply: Apply,
+}
+
+impl Step for Elementwise {
+    #[inline]
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        let lanes = inst.lanes(machine);
+        (self.apply)(&mut machine.frame, &inst.ins, inst.outs[0], lanes);
+        Ok(Flow::Next)
+    }
+}
+
+/// `arith.andi` and `arith.ori`: a defined 0 (or all ones) decides whatever the other lane is.
+#[derive(Debug)]
+struct Bitwise {
+    apply: Apply,
+    kind: Kind,
+    and: bool,
+}
+
+impl Step for Bitwise {
+    #[inline]
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        let lanes = inst.lanes(machine);
+        (self.apply)(&mut machine.frame, &inst.ins, inst.outs[0], lanes);
+        Ok(Flow::Next)
+    }
+
+    fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        let lanes = inst.lanes(machine);
+        let Some(births) = taint::combine(&inst.ins, machine, lanes) else {
+            machine.taint.set(inst.outs[0], None);
+            return;
+        };
+        let decided = |operand: usize, lane: usize| {
+            if machine
+                .taint
+                .get(inst.ins[operand])
+                .is_some_and(|b| b.lane(lane) != 0)
+            {
+                return false;
+            }
+            let slot = inst.ins[operand];
+            let (bits, ones) = match self.kind {
+                Kind::Bool => (machine.frame.tile::<Bool>(slot, lanes).lane(lane).to_bits(), 1),
+                kind => {
+                    with_width!(kind, T => (machine.frame.tile::<T>(slot, lanes).lane(lane).to_bits(), T::MAX as u64))
+                }
+            };
+            bits == if self.and { 0 } else { ones }
+        };
+        let lane = |i| {
+            if decided(0, i) || decided(1, i) {
+                0
+            } else {
+                births.lane(i)
+            }
+        };
+        let dense = Births::Dense((0..lanes).map(lane).collect());
+        machine.taint.set(inst.outs[0], Some(dense));
+    }
+}
+
+/// Integer division and remainder: lanes without a result are undefined.
+#[derive(Debug)]
+struct Division {
+    apply: Apply,
+    kind: Kind,
+    signed: bool,
+}
+
+impl Division {
+    /// (lane, dividend, divisor) of the lanes without a result.
+    fn faulty<T: Signless>(
+        &self,
+        inst: &Inst,
+        machine: &Machine<'_>,
+        sign: fn(T) -> i64,
+    ) -> Vec<(u32, i64, i64)> {
+        let lanes = inst.lanes(machine);
+        let frame = &machine.frame;
+        let (a, b) = (
+            frame.tile::<T>(inst.ins[0], lanes),
+            frame.tile::<T>(inst.ins[1], lanes),
+        );
+        let zero = T::from_bits(0);
+        let is_faulty = |a: T, b: T| {
+            if self.signed {
+                a.is_faulty_signed(b)
+            } else {
+                b == zero
+            }
+        };
+        if let Tile::Uniform(b) = b {
+            let harmless = b != zero && !(self.signed && sign(b) == -1);
+            if harmless {
+                return Vec::new();
+            }
+        }
+        let all = if let (Tile::Uniform(_), Tile::Uniform(_)) = (a, b) {
+            1
+        } else {
+            lanes
+        };
+        (0..all)
+            .filter(|&i| is_faulty(a.lane(i), b.lane(i)))
+            .map(|i| (i as u32, sign(a.lane(i)), sign(b.lane(i))))
+            .collect()
+    }
+
+    fn faulty_lanes(&self, inst: &Inst, machine: &Machine<'_>) -> Vec<(u32, i64, i64)> {
+        match self.kind {
+            Kind::Bool => self.faulty::<Bool>(inst, machine, |x| -i64::from(x.0)),
+            Kind::I8 => self.faulty::<u8>(inst, machine, |x| i64::from(x as i8)),
+            Kind::I16 => self.faulty::<u16>(inst, machine, |x| i64::from(x as i16)),
+            Kind::I32 => self.faulty::<u32>(inst, machine, |x| i64::from(x as i32)),
+            _ => self.faulty::<u64>(inst, machine, |x| x as i64),
+        }
+    }
+}
+
+impl Step for Division {
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        let lanes = inst.lanes(machine);
+        if !machine.taint.is_active() && !self.faulty_lanes(inst, machine).is_empty() {
+            machine.taint.activate();
+        }
+        (self.apply)(&mut machine.frame, &inst.ins, inst.outs[0], lanes);
+        Ok(Flow::Next)
+    }
+
+    fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        taint::lanewise(inst, machine);
+        let faulty = self.faulty_lanes(inst, machine);
+        if faulty.is_empty() {
+            return;
+        }
+        let lanes = inst.lanes(machine);
+        let uniform = machine.frame.uniform(inst.outs[0]).is_some();
+        let mut births: Vec<u32> = (0..lanes)
+            .map(|i| machine.taint.get(inst.outs[0]).map_or(0, |b| b.lane(i)))
+            .collect();
+        for (lane, dividend, divisor) in faulty {
+            let at = machine.at;
+            let birth = machine.taint.bear(
+                Check::DivByZero,
+                at,
+                BirthDetail::Division(lane, dividend, divisor),
+            );
+            match uniform {
+                true => births.fill(birth),
+                false => births[lane as usize] = birth,
+            }
+        }
+        let births = if uniform {
+            Births::Uniform(births[0])
+        } else {
+            Births::Dense(births)
+        };
+        machine.taint.set(inst.outs[0], Some(births));
+    }
+}
+
+/// Lowers any element-wise operation.
+pub fn elementwise(lower: &mut Lower<'_>, function: &Function, op: OpId, _: Class) -> Result<()> {
+    let data = &function.ops[op];
+    let kind = lower.kind(function, data.operands[0]);
+    let Some(apply) = lane_loop(data.code, kind) else {
+        let ty = function.ty(data.operands[0]);
+        return Err(lower.unsupported(function, op, format!("{} is not run on {ty}", data.code)));
+    };
+    let ins = lower.operands(data);
+    let out = lower.result(function, op)?;
+    let lanes = lower.lanes(function, data.results[0]);
+    let outs = vec![out];
+    match data.code {
+        OpCode::DivSI | OpCode::RemSI | OpCode::CeilDivSI | OpCode::FloorDivSI => {
+            lower.emit(
+                Division {
+                    apply,
+                    kind,
+                    signed: true,
+                },
+                ins,
+                outs,
+                lanes,
+            );
+        }
+        OpCode::DivUI | OpCode::RemUI | OpCode::CeilDivUI => {
+            lower.emit(
+                Division {
+                    apply,
+                    kind,
+                    signed: false,
+                },
+                ins,
+                outs,
+                lanes,
+            );
+        }
+        OpCode::AndI => lower.emit(
+            Bitwise {
+                apply,
+                kind,
+                and: true,
+            },
+            ins,
+            outs,
+            lanes,
+        ),
+        OpCode::OrI => lower.emit(
+            Bitwise {
+                apply,
+                kind,
+                and: false,
+            },
+            ins,
+            outs,
+            lanes,
+        ),
+        _ => lower.emit(Elementwise { apply }, ins, outs, lanes),
+    }
+    Ok(())
+}
+
+/// A splat constant, or any other value known when lowering.
+#[derive(Debug)]
+struct Known {
+    bits: u64,
+}
+
+impl Step for Known {
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        machine.frame.set_uniform(inst.outs[0], self.bits);
+        machine
+            .frame
+            .set_provenance(inst.outs[0], crate::frame::Provenance::NONE);
+        Ok(Flow::Next)
+    }
+}
+
+/// A constant with a value per lane.
+#[derive(Debug)]
+struct Listed {
+    lanes: Arc<[u64]>,
+    kind: Kind,
+}
+
+impl Step for Listed {
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        with_width!(self.kind, T => {
+            machine.frame.fill::<T>(inst.outs[0], self.lanes.len(), |_, i| T::from_bits(self.lanes[i]));
+        });
+        Ok(Flow::Next)
+    }
+}
+
+/// `arith.constant`.
+pub fn constant(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
+    let out = lower.result(function, op)?;
+    let kind = lower.kind(function, function.ops[op].results[0]);
+    match &function.ops[op].attrs {
+        Attrs::Constant(Constant::Splat(bits)) => lower.emit(Known { bits: *bits }, vec![], vec![out], 1),
+        Attrs::Constant(Constant::Dense(lanes)) => {
+            lower.emit(
+                Listed {
+                    lanes: lanes.clone(),
+                    kind,
+                },
+                vec![],
+                vec![out],
+                lanes.len() as u32,
+            );
+        }
+        _ => return Err(lower.unsupported(function, op, "a constant without a value")),
+    }
+    Ok(())
+}
+
+/// `ub.poison`: zero here.
+pub fn poison(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
+    let value = function.ops[op].results[0];
+    for out in lower.define(function, value)? {
+        lower.emit(Known { bits: 0 }, vec![], vec![out], 1);
+    }
+    Ok(())
+}

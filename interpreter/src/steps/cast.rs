@@ -1,0 +1,301 @@
+//! Conversions between element types.
+
+use crate::frame::{Frame, Provenance, Slot};
+use crate::kind::{Bool, Kind};
+use crate::lanes::map1;
+use crate::lower::Lower;
+use crate::machine::{Flow, Machine, Stop};
+use crate::num::float::{
+    Bf16, F8E4M3, F8E4M3B11Fnuz, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F16, RoundTowardZero, StoredFloat,
+};
+use crate::num::int::{FromFloat, ToFloat};
+use crate::tape::{Inst, Step};
+use tilescope_diagnostics::Result;
+use tilescope_ir::attrs::Rounding;
+use tilescope_ir::{Attrs, Function, OpCode, OpId};
+
+type Apply = fn(&mut Frame, Slot, Slot, usize);
+
+#[derive(Debug)]
+struct Convert {
+    apply: Apply,
+}
+
+impl Step for Convert {
+    #[inline]
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        let lanes = inst.lanes(machine);
+        (self.apply)(&mut machine.frame, inst.ins[0], inst.outs[0], lanes);
+        Ok(Flow::Next)
+    }
+}
+
+/// `tt.int_to_ptr`: the tensor is the one that contains the address now.
+#[derive(Debug)]
+struct IntToPtr;
+
+impl Step for IntToPtr {
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        let lanes = inst.lanes(machine);
+        let (from, out) = (inst.ins[0], inst.outs[0]);
+        machine.frame.copy(from, out, lanes * 8);
+        let provenance = owners(machine, out, lanes);
+        machine.frame.set_provenance(out, provenance);
+        Ok(Flow::Next)
+    }
+}
+
+/// The tensors that the addresses in a slot belong to.
+pub fn owners(machine: &Machine<'_>, slot: Slot, lanes: usize) -> Provenance {
+    let memory = &machine.context.memory;
+    match machine.frame.tile::<u64>(slot, lanes) {
+        crate::frame::Tile::Uniform(address) => Provenance::Uniform(memory.owner(address)),
+        crate::frame::Tile::Dense(addresses) => {
+            let lanes: Vec<u32> = addresses.iter().map(|&a| memory.owner(a)).collect();
+            match lanes.iter().all(|&t| t == lanes[0]) {
+                true => Provenance::Uniform(lanes[0]),
+                false => Provenance::Dense(lanes),
+            }
+        }
+    }
+}
+
+/// Calls a macro with the machine type of an integer kind, unsigned and signed.
+macro_rules! int_types {
+    ($kind:expr, $then:ident, $otherwise:expr) => {
+        match $kind {
+            Kind::I8 => $then!(u8, i8),
+            Kind::I16 => $then!(u16, i16),
+            Kind::I32 => $then!(u32, i32),
+            Kind::I64 => $then!(u64, i64),
+            _ => $otherwise,
+        }
+    };
+}
+
+/// Calls a macro with the type of a float kind other than f64.
+macro_rules! float_types {
+    ($kind:expr, $then:ident, $otherwise:expr) => {
+        match $kind {
+            Kind::F8E4M3 => $then!(F8E4M3),
+            Kind::F8E5M2 => $then!(F8E5M2),
+            Kind::F8E4M3B11Fnuz => $then!(F8E4M3B11Fnuz),
+            Kind::F8E4M3Fnuz => $then!(F8E4M3Fnuz),
+            Kind::F8E5M2Fnuz => $then!(F8E5M2Fnuz),
+            Kind::F16 => $then!(F16),
+            Kind::Bf16 => $then!(Bf16),
+            Kind::F32 => $then!(f32),
+            _ => $otherwise,
+        }
+    };
+}
+
+/// A loop from a conversion of one lane.
+macro_rules! by {
+    ($a:ident: $from:ty => $to:ty, $e:expr) => {
+        Some((|frame, from, out, lanes| map1(frame, from, out, lanes, |$a: $from| -> $to { $e })) as Apply)
+    };
+}
+
+/// Integer to integer; `signed` extends the sign.
+fn int_to_int(from: Kind, to: Kind, signed: bool) -> Option<Apply> {
+    macro_rules! to_bool {
+        ($u:ty, $i:ty) => {
+            by!(x: $u => Bool, Bool(x as u8 & 1))
+        };
+    }
+    if to == Kind::Bool {
+        return match from {
+            Kind::Bool => by!(x: Bool => Bool, x),
+            _ => int_types!(from, to_bool, None),
+        };
+    }
+    macro_rules! to_int {
+        ($to:ty, $signed_to:ty) => {{
+            macro_rules! from_int {
+                ($u:ty, $i:ty) => {
+                    if signed { by!(x: $u => $to, x as $i as $to) } else { by!(x: $u => $to, x as $to) }
+                };
+            }
+            match from {
+                Kind::Bool if signed => by!(x: Bool => $to, (0 as $to).wrapping_sub(<$to>::from(x.0))),
+                Kind::Bool => by!(x: Bool => $to, <$to>::from(x.0)),
+                _ => int_types!(from, from_int, None),
+            }
+        }};
+    }
+    int_types!(to, to_int, None)
+}
+
+fn int_to_float(from: Kind, to: Kind, signed: bool) -> Option<Apply> {
+    if to == Kind::F64 {
+        macro_rules! from_int {
+            ($u:ty, $i:ty) => {
+                if signed {
+                    by!(x: $u => f64, ToFloat::to_f64(x as $i))
+                } else {
+                    by!(x: $u => f64, ToFloat::to_f64(x))
+                }
+            };
+        }
+        return match from {
+            Kind::Bool if signed => by!(x: Bool => f64, -f64::from(x.0)),
+            Kind::Bool => by!(x: Bool => f64, f64::from(x.0)),
+            _ => int_types!(from, from_int, None),
+        };
+    }
+    macro_rules! to_float {
+        ($to:ty) => {{
+            macro_rules! from_int {
+                ($u:ty, $i:ty) => {
+                    if signed {
+                        by!(x: $u => $to, ToFloat::to_stored::<$to>(x as $i))
+                    } else {
+                        by!(x: $u => $to, ToFloat::to_stored::<$to>(x))
+                    }
+                };
+            }
+            match from {
+                // -0.0 is not what a false lane converts to.
+                Kind::Bool if signed => by!(x: Bool => $to, <$to>::from_f32(0.0 - f32::from(x.0))),
+                Kind::Bool => by!(x: Bool => $to, <$to>::from_f32(f32::from(x.0))),
+                _ => int_types!(from, from_int, None),
+            }
+        }};
+    }
+    float_types!(to, to_float, None)
+}
+
+fn float_to_int(from: Kind, to: Kind, signed: bool) -> Option<Apply> {
+    macro_rules! to_int {
+        ($u:ty, $i:ty) => {{
+            macro_rules! from_float {
+                ($from:ty) => {
+                    if signed {
+                        by!(x: $from => $u, <$i as FromFloat>::from_f32(x.to_f32()) as $u)
+                    } else {
+                        by!(x: $from => $u, <$u as FromFloat>::from_f32(x.to_f32()))
+                    }
+                };
+            }
+            match from {
+                Kind::F64 if signed => by!(x: f64 => $u, <$i as FromFloat>::from_f64(x) as $u),
+                Kind::F64 => by!(x: f64 => $u, <$u as FromFloat>::from_f64(x)),
+                _ => float_types!(from, from_float, None),
+            }
+        }};
+    }
+    macro_rules! to_bool {
+        ($from:ty) => {
+            by!(x: $from => Bool, Bool::from(x.to_f32() != 0.0))
+        };
+    }
+    match (from, to) {
+        (Kind::F64, Kind::Bool) => by!(x: f64 => Bool, Bool::from(x != 0.0)),
+        (_, Kind::Bool) => float_types!(from, to_bool, None),
+        _ => int_types!(to, to_int, None),
+    }
+}
+
+fn float_to_float(from: Kind, to: Kind) -> Option<Apply> {
+    macro_rules! widen {
+        ($from:ty) => {
+            by!(x: $from => f64, f64::from(x.to_f32()))
+        };
+    }
+    macro_rules! to_float {
+        ($to:ty) => {{
+            macro_rules! from_float {
+                ($from:ty) => {
+                    by!(x: $from => $to, <$to>::from_f32(x.to_f32()))
+                };
+            }
+            match from {
+                Kind::F64 => by!(x: f64 => $to, <$to as StoredFloat>::from_f64(x)),
+                _ => float_types!(from, from_float, None),
+            }
+        }};
+    }
+    match (from, to) {
+        (Kind::F64, Kind::F64) => by!(x: f64 => f64, x),
+        (_, Kind::F64) => float_types!(from, widen, None),
+        _ => float_types!(to, to_float, None),
+    }
+}
+
+/// Float to float, rounding toward zero, where the card can.
+fn float_to_float_rtz(from: Kind, to: Kind) -> Option<Apply> {
+    macro_rules! to_float {
+        ($to:ty) => {{
+            macro_rules! from_float {
+                ($from:ty) => {
+                    by!(x: $from => $to, <$to as RoundTowardZero>::from_f32_rtz(x.to_f32()))
+                };
+            }
+            match from {
+                Kind::F64 => by!(x: f64 => $to, <$to as RoundTowardZero>::from_f64_rtz(x)),
+                _ => float_types!(from, from_float, None),
+            }
+        }};
+    }
+    match to {
+        Kind::F16 => to_float!(F16),
+        Kind::Bf16 => to_float!(Bf16),
+        Kind::F8E5M2 => to_float!(F8E5M2),
+        Kind::F32 => to_float!(f32),
+        _ => None,
+    }
+}
+
+/// All conversions.
+pub fn cast(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
+    let data = &function.ops[op];
+    let (from, to) = (
+        lower.kind(function, data.operands[0]),
+        lower.kind(function, data.results[0]),
+    );
+    let apply = match data.code {
+        OpCode::ArithBitcast | OpCode::Bitcast | OpCode::PtrToInt => {
+            return bitcast(lower, function, op, from, to);
+        }
+        OpCode::IntToPtr => {
+            let ins = lower.operands(data);
+            let out = lower.result(function, op)?;
+            let lanes = lower.lanes(function, data.results[0]);
+            lower.emit(IntToPtr, ins, vec![out], lanes);
+            return Ok(());
+        }
+        OpCode::ExtSI | OpCode::IndexCast => int_to_int(from, to, true),
+        OpCode::ExtUI | OpCode::TruncI | OpCode::IndexCastUi => int_to_int(from, to, false),
+        OpCode::SiToFp => int_to_float(from, to, true),
+        OpCode::UiToFp => int_to_float(from, to, false),
+        OpCode::FpToSi => float_to_int(from, to, true),
+        OpCode::FpToUi => float_to_int(from, to, false),
+        _ if data.attrs == Attrs::FpToFp(Some(Rounding::Rtz)) => float_to_float_rtz(from, to),
+        _ => float_to_float(from, to),
+    };
+    let Some(apply) = apply else {
+        let (a, b) = (function.ty(data.operands[0]), function.ty(data.results[0]));
+        return Err(lower.unsupported(function, op, format!("{} from {a} to {b} is not run", data.code)));
+    };
+    let ins = lower.operands(data);
+    let out = lower.result(function, op)?;
+    let lanes = lower.lanes(function, data.results[0]);
+    lower.emit(Convert { apply }, ins, vec![out], lanes);
+    Ok(())
+}
+
+/// Same bits, other type: the result is the operand's slot.
+fn bitcast(lower: &mut Lower<'_>, function: &Function, op: OpId, from: Kind, to: Kind) -> Result<()> {
+    let data = &function.ops[op];
+    if from == Kind::Bool && to == Kind::I8
+        || from == Kind::I8 && to == Kind::Bool
+        || from.bytes() != to.bytes()
+    {
+        let (a, b) = (function.ty(data.operands[0]), function.ty(data.results[0]));
+        return Err(lower.unsupported(function, op, format!("{} from {a} to {b} is not run", data.code)));
+    }
+    let slots = lower.slots(data.operands[0]).to_vec();
+    lower.alias(data.results[0], slots);
+    Ok(())
+}

@@ -1,0 +1,503 @@
+//! The grid, control flow, calls, asserts, prints and barriers.
+
+use crate::frame::Slot;
+use crate::kind::{Bool, Kind};
+use crate::lanes::Signless;
+use crate::lower::Lower;
+use crate::machine::{Flow, Machine, Stop};
+use crate::sink::{Detail, Key};
+use crate::taint;
+use crate::tape::{Inst, Label, Step};
+use tilescope_diagnostics::{Check, Result};
+use tilescope_ir::attrs::Axis;
+use tilescope_ir::{Attrs, Function, OpId};
+
+/// `tt.get_program_id` or, if `size`, `tt.get_num_programs`.
+#[derive(Debug)]
+struct Grid {
+    axis: usize,
+    size: bool,
+}
+
+impl Step for Grid {
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        let bits = match self.size {
+            true => machine.context.grid[self.axis],
+            false => u64::from(machine.program[self.axis]),
+        };
+        machine.frame.set_uniform(inst.outs[0], bits);
+        Ok(Flow::Next)
+    }
+}
+
+fn grid(lower: &mut Lower<'_>, function: &Function, op: OpId, size: bool) -> Result<()> {
+    let axis = match function.ops[op].attrs {
+        Attrs::Grid(Axis::X) => 0,
+        Attrs::Grid(Axis::Y) => 1,
+        Attrs::Grid(Axis::Z) => 2,
+        _ => return Err(lower.unsupported(function, op, "a program id without axis")),
+    };
+    let out = lower.result(function, op)?;
+    lower.emit(Grid { axis, size }, vec![], vec![out], 1);
+    Ok(())
+}
+
+/// `tt.get_program_id`.
+pub fn program_id(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
+    grid(lower, function, op, false)
+}
+
+/// `tt.get_num_programs`.
+pub fn num_programs(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
+    grid(lower, function, op, true)
+}
+
+/// Operand i becomes result i; where the operand is not read again, by exchange.
+#[derive(Debug)]
+pub struct Move {
+    /// Bytes of each value when dense; lanes in the region of a reduce may be fewer.
+    pub bytes: Vec<u32>,
+}
+
+impl Step for Move {
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        for (i, (&from, &to)) in inst.ins.iter().zip(&inst.outs).enumerate() {
+            if inst.kills(i) {
+                machine.frame.swap(from, to);
+            } else {
+                machine.frame.copy(from, to, self.bytes[i] as usize);
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        for (i, (&from, &to)) in inst.ins.iter().zip(&inst.outs).enumerate() {
+            let births = machine.taint.get(from).cloned();
+            machine.taint.set(to, births);
+            if inst.kills(i) {
+                machine.taint.set(from, None);
+            }
+        }
+    }
+}
+
+/// An unconditional jump.
+#[derive(Debug)]
+struct Jump {
+    to: Label,
+}
+
+impl Step for Jump {
+    fn run(&self, _: &Inst, _: &mut Machine<'_>) -> Result<Flow, Stop> {
+        Ok(Flow::Jump(self.to))
+    }
+}
+
+/// Jumps if its operand is false.
+#[derive(Debug)]
+struct Unless {
+    to: Label,
+}
+
+impl Step for Unless {
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        Ok(if machine.is_true(inst.ins[0]) {
+            Flow::Next
+        } else {
+            Flow::Jump(self.to)
+        })
+    }
+
+    fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        taint::use_lanes(machine, inst.ins[0], 1, |_, _| true);
+    }
+}
+
+/// Begins a counted loop: jumps past it unless counter < bound.
+#[derive(Debug)]
+struct Enter {
+    wide: bool,
+    past: Label,
+}
+
+/// Goes on in a counted loop: counter += step, jumps back if it is below the bound.
+#[derive(Debug)]
+struct Again {
+    wide: bool,
+    body: Label,
+}
+
+fn below(machine: &Machine<'_>, wide: bool, a: Slot, b: Slot) -> bool {
+    match wide {
+        true => machine.scalar::<u64>(a).less_signed(machine.scalar::<u64>(b)),
+        false => machine.scalar::<u32>(a).less_signed(machine.scalar::<u32>(b)),
+    }
+}
+
+impl Step for Enter {
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        let enters = below(machine, self.wide, inst.ins[0], inst.ins[1]);
+        Ok(if enters { Flow::Next } else { Flow::Jump(self.past) })
+    }
+
+    fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        for &slot in &inst.ins {
+            taint::use_lanes(machine, slot, 1, |_, _| true);
+        }
+    }
+}
+
+impl Step for Again {
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        let [counter, step, bound] = [inst.ins[0], inst.ins[1], inst.ins[2]];
+        let next = match self.wide {
+            true => machine
+                .scalar::<u64>(counter)
+                .wrapping_add(machine.scalar::<u64>(step)),
+            false => u64::from(
+                machine
+                    .scalar::<u32>(counter)
+                    .wrapping_add(machine.scalar::<u32>(step)),
+            ),
+        };
+        machine.frame.set_uniform(counter, next);
+        let again = below(machine, self.wide, counter, bound);
+        Ok(if again { Flow::Jump(self.body) } else { Flow::Next })
+    }
+
+    fn taint(&self, _: &Inst, _: &mut Machine<'_>) {}
+}
+
+/// Ends the program.
+#[derive(Debug)]
+struct End;
+
+impl Step for End {
+    fn run(&self, _: &Inst, _: &mut Machine<'_>) -> Result<Flow, Stop> {
+        Ok(Flow::Done)
+    }
+}
+
+fn jump(lower: &mut Lower<'_>, to: Label) {
+    lower.emit(Jump { to }, vec![], vec![], 1);
+    lower.jumps_to(to);
+}
+
+fn unless(lower: &mut Lower<'_>, condition: Slot, to: Label) {
+    lower.emit(Unless { to }, vec![condition], vec![], 1);
+    lower.jumps_to(to);
+}
+
+/// All slots of some values, one after the other.
+fn flat(lower: &Lower<'_>, values: &[tilescope_ir::ValueId]) -> Vec<Slot> {
+    values
+        .iter()
+        .flat_map(|&v| lower.slots(v).iter().copied())
+        .collect()
+}
+
+/// New slots for some values, one after the other.
+fn define_all(
+    lower: &mut Lower<'_>,
+    function: &Function,
+    values: &[tilescope_ir::ValueId],
+) -> Result<Vec<Slot>> {
+    let mut slots = Vec::new();
+    for &value in values {
+        slots.extend(lower.define(function, value)?);
+    }
+    Ok(slots)
+}
+
+/// `tt.call`: inlined.
+pub fn call(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
+    let callee = match &function.ops[op].attrs {
+        Attrs::Callee(name) => lower.find(name),
+        _ => None,
+    };
+    match callee {
+        Some(callee) => lower.inline(function, op, callee),
+        None => Err(lower.unsupported(function, op, "a call of a function that is not in the module")),
+    }
+}
+
+/// `tt.return`.
+pub fn return_(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
+    match lower.after() {
+        None => lower.emit(End, vec![], vec![], 1),
+        Some((after, results)) => {
+            let values = flat(lower, &function.ops[op].operands);
+            lower.moves(&values, &results);
+            jump(lower, after);
+        }
+    }
+    Ok(())
+}
+
+/// `scf.for`: lower bound, upper bound, step, then the initial carried values.
+pub fn for_(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
+    let data = &function.ops[op];
+    let Some((block, body, last)) = lower.region(function, op, 0) else {
+        return Err(lower.unsupported(function, op, "a loop without body"));
+    };
+    let at = lower.place_of();
+    let [start, bound, step] = [data.operands[0], data.operands[1], data.operands[2]].map(|v| lower.slot(v));
+    let wide = match lower.kind(function, data.operands[0]) {
+        Kind::I32 => false,
+        Kind::I64 => true,
+        _ => {
+            let ty = function.ty(data.operands[0]);
+            return Err(lower.unsupported(function, op, format!("a loop counter of type {ty} is not run")));
+        }
+    };
+    let args = &function.blocks[block].args;
+    let initial = flat(lower, &data.operands[3..]);
+    let counter = lower.define(function, args[0])?;
+    let carried = define_all(lower, function, &args[1..])?;
+    lower.moves(&[start], &counter);
+    lower.moves(&initial, &carried);
+    let (again, past) = (lower.label(), lower.label());
+    lower.emit(Enter { wide, past }, vec![counter[0], bound], vec![], 1);
+    lower.jumps_to(past);
+    lower.place(again);
+    lower.operations(function, body)?;
+    lower.attribute(at);
+    let yielded = flat(lower, &function.ops[last].operands);
+    lower.moves(&yielded, &carried);
+    lower.emit(
+        Again { wide, body: again },
+        vec![counter[0], step, bound],
+        vec![counter[0]],
+        1,
+    );
+    lower.jumps_to(again);
+    lower.place(past);
+    let mut rest = &carried[..];
+    for &result in &data.results {
+        let count = slot_count(function, result);
+        let (own, others) = rest.split_at(count.min(rest.len()));
+        lower.alias(result, own.to_vec());
+        rest = others;
+    }
+    Ok(())
+}
+
+/// Slots that a value takes.
+fn slot_count(function: &Function, value: tilescope_ir::ValueId) -> usize {
+    match function.ty(value) {
+        tilescope_ir::Type::Descriptor { block, .. } => 1 + 2 * block.rank(),
+        tilescope_ir::Type::BlockPtr(block, _) => 1 + 3 * block.rank(),
+        _ => 1,
+    }
+}
+
+/// `scf.if`.
+pub fn if_(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
+    let data = &function.ops[op];
+    let condition = lower.slot(data.operands[0]);
+    let results = define_all(lower, function, &data.results)?;
+    let (otherwise, past) = (lower.label(), lower.label());
+    unless(lower, condition, otherwise);
+    for (index, label) in [(0, Some(otherwise)), (1, None)] {
+        if let Some((_, body, last)) = lower.region(function, op, index) {
+            lower.operations(function, body)?;
+            let yielded = flat(lower, &function.ops[last].operands);
+            lower.moves(&yielded, &results);
+        }
+        if let Some(label) = label {
+            if data.regions.len() > 1 {
+                jump(lower, past);
+            }
+            lower.place(label);
+        }
+    }
+    lower.place(past);
+    Ok(())
+}
+
+/// `scf.while`: a region that ends in `scf.condition`, and a region for the body.
+pub fn while_(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
+    let data = &function.ops[op];
+    let (Some((before, test, condition)), Some((after, body, last))) =
+        (lower.region(function, op, 0), lower.region(function, op, 1))
+    else {
+        return Err(lower.unsupported(function, op, "a while loop without its regions"));
+    };
+    let at = lower.place_of();
+    let initial = flat(lower, &data.operands);
+    let carried = define_all(lower, function, &function.blocks[before].args)?;
+    lower.moves(&initial, &carried);
+    let (again, past) = (lower.label(), lower.label());
+    lower.place(again);
+    lower.operations(function, test)?;
+    let operands = &function.ops[condition].operands;
+    let holds = lower.slot(operands[0]);
+    let passed = flat(lower, &operands[1..]);
+    // The results and the body's arguments are the same values; the body's slots serve both.
+    let inner = define_all(lower, function, &function.blocks[after].args)?;
+    lower.moves(&passed, &inner);
+    unless(lower, holds, past);
+    lower.operations(function, body)?;
+    lower.attribute(at);
+    let yielded = flat(lower, &function.ops[last].operands);
+    lower.moves(&yielded, &carried);
+    jump(lower, again);
+    lower.place(past);
+    let mut rest = &inner[..];
+    for &result in &data.results {
+        let (own, others) = rest.split_at(slot_count(function, result).min(rest.len()));
+        lower.alias(result, own.to_vec());
+        rest = others;
+    }
+    Ok(())
+}
+
+/// `scf.yield` where its parent does not take its values itself.
+pub fn yield_(_: &mut Lower<'_>, _: &Function, _: OpId) -> Result<()> {
+    Ok(())
+}
+
+/// `scf.condition` is taken by its `scf.while`.
+pub fn condition(_: &mut Lower<'_>, _: &Function, _: OpId) -> Result<()> {
+    Ok(())
+}
+
+/// Passes values to a block and goes there.
+fn branch(lower: &mut Lower<'_>, function: &Function, successor: &tilescope_ir::Successor) {
+    let values = flat(lower, &successor.args);
+    let args = flat(lower, &function.blocks[successor.block].args);
+    lower.moves(&values, &args);
+    let label = lower.block_label(successor.block);
+    jump(lower, label);
+}
+
+/// `cf.br`.
+pub fn br(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
+    if let [target] = &function.ops[op].successors[..] {
+        branch(lower, function, target);
+    }
+    Ok(())
+}
+
+/// `cf.cond_br`.
+pub fn cond_br(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
+    let data = &function.ops[op];
+    if let [then, otherwise] = &data.successors[..] {
+        let label = lower.label();
+        let condition = lower.slot(data.operands[0]);
+        unless(lower, condition, label);
+        branch(lower, function, then);
+        lower.place(label);
+        branch(lower, function, otherwise);
+    }
+    Ok(())
+}
+
+/// `tt.assert`, `cf.assert` and `llvm.intr.assume`: reports false lanes.
+#[derive(Debug)]
+struct MustHold {
+    check: Check,
+}
+
+impl Step for MustHold {
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        let lanes = inst.lanes(machine);
+        let tile = machine.frame.tile::<Bool>(inst.ins[0], lanes);
+        let count = (0..lanes).filter(|&i| tile.lane(i).0 == 0).count();
+        if count > 0 {
+            let lane = (0..lanes).position(|i| tile.lane(i).0 == 0).unwrap_or(0) as u32;
+            let key = Key {
+                check: self.check,
+                at: machine.at,
+                tensor: 0,
+            };
+            machine
+                .sink
+                .report(key, count as u64, || Detail::Condition { lane });
+        }
+        Ok(Flow::Next)
+    }
+
+    fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        let lanes = inst.lanes(machine);
+        taint::use_lanes(machine, inst.ins[0], lanes, |_, _| true);
+    }
+}
+
+fn must_hold(lower: &mut Lower<'_>, function: &Function, op: OpId, check: Check) -> Result<()> {
+    let data = &function.ops[op];
+    let ins = vec![lower.slot(data.operands[0])];
+    let lanes = lower.lanes(function, data.operands[0]);
+    lower.emit(MustHold { check }, ins, vec![], lanes);
+    Ok(())
+}
+
+/// `tt.assert`, `cf.assert`.
+pub fn assert(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
+    must_hold(lower, function, op, Check::AssertFailed)
+}
+
+/// `llvm.intr.assume`.
+pub fn assume(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
+    must_hold(lower, function, op, Check::AssumeViolated)
+}
+
+/// `tt.print`.
+#[derive(Debug)]
+struct Print {
+    prefix: String,
+    hex: bool,
+    /// Kind, shape and signedness of each operand.
+    operands: Vec<(Kind, Vec<usize>, bool)>,
+}
+
+impl Step for Print {
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        let mut text = self.prefix.trim().to_string();
+        for (&slot, (kind, shape, signed)) in inst.ins.iter().zip(&self.operands) {
+            let tile = crate::print::tile(&machine.frame, slot, *kind, shape, *signed, self.hex);
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(&tile);
+        }
+        machine.sink.print(machine.at, text);
+        Ok(Flow::Next)
+    }
+
+    fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        for (&slot, (_, shape, _)) in inst.ins.iter().zip(&self.operands) {
+            taint::use_lanes(machine, slot, shape.iter().product(), |_, _| true);
+        }
+    }
+}
+
+/// `tt.print`.
+pub fn print(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
+    let data = &function.ops[op];
+    let Attrs::Print(attrs) = &data.attrs else {
+        return Err(lower.unsupported(function, op, "a print without attributes"));
+    };
+    let operands = data.operands.iter().enumerate().map(|(i, &v)| {
+        let shape = function.ty(v).shape().map_or(Vec::new(), |s| s.dims().collect());
+        (
+            lower.kind(function, v),
+            shape,
+            attrs.signed.get(i).copied().unwrap_or(true),
+        )
+    });
+    let step = Print {
+        prefix: attrs.prefix.to_string(),
+        hex: attrs.hex,
+        operands: operands.collect(),
+    };
+    let ins = lower.operands(data);
+    lower.emit(step, ins, vec![], 1);
+    Ok(())
+}
+
+/// Barriers and grid dependencies: a program is one thread here, and a launch has no other beside it.
+pub fn nothing(_: &mut Lower<'_>, _: &Function, _: OpId) -> Result<()> {
+    Ok(())
+}

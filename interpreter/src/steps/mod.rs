@@ -1,0 +1,13 @@
+//! What operations become: one file per family of the op table, each with the lowering of its operations
+//! and the steps they lower to.
+
+pub mod arith;
+pub mod atomic;
+pub mod cast;
+pub mod compare;
+pub mod control;
+pub mod dot;
+pub mod math;
+pub mod memory;
+pub mod reduce;
+pub mod shape;

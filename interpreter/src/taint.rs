@@ -1,0 +1,185 @@
+//! Undefined lanes: where they were born, and whether they reach a use.
+//!
+//! Nothing is tracked until an operation gives birth to an undefined lane; from then on, to the end of
+//! the program, every instruction also carries the births of its operands' lanes to its results. So the
+//! cost is nil where no such lane exists. A lane that was reported is defined afterwards.
+//!
+//! A use is: stored by an active lane, part of an active lane's address, a mask lane that decides an
+//! access, a branch or loop bound, an operand of an atomic, print or assert.
+
+use crate::frame::Slot;
+use crate::machine::Machine;
+use crate::sink::{Detail, Key};
+use crate::tape::{At, Inst};
+use std::collections::HashMap;
+use tilescope_diagnostics::Check;
+
+/// A birth: index into the births of the program, plus one; 0 is a defined lane.
+pub type Birth = u32;
+
+/// Births of the lanes of a slot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Births {
+    /// The same for all lanes.
+    Uniform(Birth),
+    /// One per lane.
+    Dense(Vec<Birth>),
+}
+
+impl Births {
+    /// The birth of one lane.
+    pub fn lane(&self, lane: usize) -> Birth {
+        match self {
+            Births::Uniform(birth) => *birth,
+            Births::Dense(lanes) => lanes.get(lane).copied().unwrap_or(0),
+        }
+    }
+}
+
+/// What is known of a birth.
+#[derive(Debug, Clone)]
+struct Record {
+    check: Check,
+    at: At,
+    detail: BirthDetail,
+    reported: bool,
+}
+
+/// Operands of the operation that gave birth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BirthDetail {
+    /// An integer division: lane, dividend, divisor.
+    Division(u32, i64, i64),
+}
+
+/// Undefined lanes of the running program.
+#[derive(Debug, Clone, Default)]
+pub struct Taint {
+    active: bool,
+    slots: HashMap<Slot, Births>,
+    records: Vec<Record>,
+}
+
+impl Taint {
+    /// True once an undefined lane was born in this program.
+    #[inline(always)]
+    pub fn is_active(&self) -> bool {
+        self.active
+    }
+
+    /// From now on lanes are tracked.
+    pub fn activate(&mut self) {
+        self.active = true;
+    }
+
+    /// Forgets everything: a new program begins.
+    pub fn clear(&mut self) {
+        if self.active {
+            *self = Taint::default();
+        }
+    }
+
+    /// Births of a slot's lanes; none if all are defined.
+    pub fn get(&self, slot: Slot) -> Option<&Births> {
+        self.slots.get(&slot)
+    }
+
+    /// Sets the births of a slot's lanes.
+    pub fn set(&mut self, slot: Slot, births: Option<Births>) {
+        let any = |b: &Births| match b {
+            Births::Uniform(birth) => *birth != 0,
+            Births::Dense(lanes) => lanes.iter().any(|&b| b != 0),
+        };
+        match births.filter(any) {
+            Some(births) => {
+                self.slots.insert(slot, births);
+            }
+            None => {
+                self.slots.remove(&slot);
+            }
+        }
+    }
+
+    /// Exchanges two slots.
+    pub fn swap(&mut self, a: Slot, b: Slot) {
+        let (x, y) = (self.slots.remove(&a), self.slots.remove(&b));
+        self.set(a, y);
+        self.set(b, x);
+    }
+
+    /// Records a birth.
+    pub fn bear(&mut self, check: Check, at: At, detail: BirthDetail) -> Birth {
+        self.records.push(Record {
+            check,
+            at,
+            detail,
+            reported: false,
+        });
+        self.records.len() as Birth
+    }
+
+    fn open(&mut self, birth: Birth) -> Option<&mut Record> {
+        self.records
+            .get_mut((birth as usize).checked_sub(1)?)
+            .filter(|r| !r.reported)
+    }
+}
+
+/// The result's lane is undefined where an operand's is.
+pub fn lanewise(inst: &Inst, machine: &mut Machine<'_>) {
+    let lanes = inst.lanes(machine);
+    let births = combine(&inst.ins, machine, lanes);
+    for &out in &inst.outs {
+        machine.taint.set(out, births.clone());
+    }
+}
+
+/// Births of several slots, lane by lane: the first operand that has one.
+pub fn combine(slots: &[Slot], machine: &Machine<'_>, lanes: usize) -> Option<Births> {
+    let mut operands = slots.iter().filter_map(|&s| machine.taint.get(s)).peekable();
+    operands.peek()?;
+    let operands: Vec<&Births> = operands.collect();
+    if let [Births::Uniform(birth)] = operands[..] {
+        return Some(Births::Uniform(*birth));
+    }
+    let lane = |i| operands.iter().map(|b| b.lane(i)).find(|&b| b != 0).unwrap_or(0);
+    Some(Births::Dense((0..lanes).map(lane).collect()))
+}
+
+/// Where a lane of `slot` is undefined and `active`, reports it as used by the current instruction.
+pub fn use_lanes(
+    machine: &mut Machine<'_>,
+    slot: Slot,
+    lanes: usize,
+    active: impl Fn(&Machine<'_>, usize) -> bool,
+) {
+    let Some(births) = machine.taint.get(slot).cloned() else {
+        return;
+    };
+    for lane in 0..lanes {
+        let birth = births.lane(lane);
+        if birth != 0 && active(machine, lane) {
+            report(machine, birth);
+        }
+    }
+}
+
+/// Reports a birth as used by the current instruction, once.
+fn report(machine: &mut Machine<'_>, birth: Birth) {
+    let used = machine.at;
+    let Some(record) = machine.taint.open(birth) else {
+        return;
+    };
+    record.reported = true;
+    let (check, at, detail) = (record.check, record.at, record.detail);
+    machine
+        .sink
+        .report(Key { check, at, tensor: 0 }, 1, || match detail {
+            BirthDetail::Division(lane, dividend, divisor) => Detail::Division {
+                lane,
+                dividend,
+                divisor,
+                used,
+            },
+        });
+}

@@ -1,0 +1,155 @@
+//! The tape: a kernel lowered to a flat vector of instructions.
+//!
+//! An instruction is a [`Step`] (what is done) with the slots it reads and writes. Loops are jumps to
+//! labels. What only errors, reports and the debugger need (which operation an instruction comes from,
+//! through which calls) sits in a side table. A program's whole state is the tape position and its
+//! frame.
+
+use crate::frame::{Slot, Tensor};
+use crate::kind::Kind;
+use crate::machine::{Flow, Machine, Stop};
+use std::fmt::Debug;
+use tilescope_ir::{FuncId, LocId, OpId};
+
+/// Where an instruction comes from: index into [`Tape::origins`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct At(pub u32);
+
+/// A jump target: index into the labels of its code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Label(pub u32);
+
+/// What an instruction does. Its operands are in the [`Inst`]; what it holds itself is fixed per launch.
+pub trait Step: Debug + Send + Sync {
+    /// Does it.
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop>;
+
+    /// Carries undefined lanes from operands to results, and reports those that reach a use here; called
+    /// after [`run`](Step::run) while undefined lanes exist. By default a result lane is undefined where
+    /// an operand's lane is (a uniform or one-lane operand counts for all lanes).
+    fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        crate::taint::lanewise(inst, machine);
+    }
+
+    /// The code nested in this instruction (the region of a reduce), for liveness and listings.
+    fn nested(&self) -> Option<&Code> {
+        None
+    }
+
+    /// The same, to have its slots assigned.
+    fn nested_mut(&mut self) -> Option<&mut Code> {
+        None
+    }
+}
+
+/// One instruction.
+#[derive(Debug)]
+pub struct Inst {
+    /// What is done.
+    pub step: Box<dyn Step>,
+    /// Slots read.
+    pub ins: Box<[Slot]>,
+    /// Slots written.
+    pub outs: Box<[Slot]>,
+    /// Lanes of the result (of the operand, for stores); 0 means the machine's batch, inside the region
+    /// of a reduce.
+    pub lanes: u32,
+    /// Where it comes from.
+    pub at: At,
+    /// Bit i is set when operand i is not read again: its slot may be taken over.
+    pub kills: u64,
+}
+
+/// A run of instructions with its labels.
+#[derive(Debug, Default)]
+pub struct Code {
+    /// The instructions.
+    pub insts: Vec<Inst>,
+    /// Instruction index per label.
+    pub labels: Vec<u32>,
+    /// Slots of the arguments, for nested code.
+    pub args: Vec<Slot>,
+    /// Slots of the results, for nested code.
+    pub results: Vec<Slot>,
+    /// True when jumps decide what runs, so that nested code runs lane by lane.
+    pub branches: bool,
+}
+
+/// Where an instruction comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// Function of the operation.
+    pub func: FuncId,
+    /// The operation, or a parameter by position.
+    pub what: What,
+    /// Locations of the calls (`tt.call`) that led here, innermost first.
+    pub calls: Vec<LocId>,
+}
+
+/// What an instruction is there for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    /// An operation.
+    Op(OpId),
+    /// A parameter of the kernel.
+    Param(u32),
+}
+
+/// A kernel parameter's place and value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preset {
+    /// Where it goes when a program starts.
+    pub slot: Slot,
+    /// Its bits.
+    pub bits: u64,
+    /// The tensor it points to, plus one.
+    pub tensor: Tensor,
+}
+
+/// How atomics and stores decide in what order programs may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Order {
+    /// Any: programs run in parallel.
+    Parallel,
+    /// One after the other in program order: float atomics round differently otherwise.
+    Sequential,
+    /// One worker, switching where a program spins: results of atomics are used.
+    Cooperative,
+}
+
+/// A lowered kernel.
+#[derive(Debug)]
+pub struct Tape {
+    /// The instructions.
+    pub code: Code,
+    /// Where instructions come from.
+    pub origins: Vec<Origin>,
+    /// Parameters.
+    pub presets: Vec<Preset>,
+    /// Number of slots.
+    pub slots: u32,
+    /// Bytes of all slots when dense.
+    pub frame_bytes: u64,
+    /// Order in which programs may run.
+    pub order: Order,
+    /// What each slot held last, for listings: kind and lanes.
+    pub shapes: Vec<(Kind, u32)>,
+}
+
+impl Inst {
+    /// True when operand `i` is not read again.
+    #[inline(always)]
+    pub fn kills(&self, i: usize) -> bool {
+        i < 64 && self.kills >> i & 1 != 0
+    }
+
+    /// Lanes of this instruction now.
+    #[inline(always)]
+    pub fn lanes(&self, machine: &Machine<'_>) -> usize {
+        if self.lanes == 0 {
+            machine.batch
+        } else {
+            self.lanes as usize
+        }
+    }
+}
