@@ -9,14 +9,18 @@
 mod compare;
 mod expected;
 mod formula;
+mod judge;
 mod numbers;
 mod reference;
 mod rounding;
+mod summary;
 mod tolerance;
 
 pub use compare::{Difference, Mismatch, Rule, compare};
 pub use expected::Inputs;
 pub use formula::{Limits, evaluate};
+pub use judge::{Expectation, References, expectations, judge};
 pub use numbers::Numbers;
 pub use reference::{Operand, Reference};
+pub use summary::summary;
 pub use tolerance::{Accumulation, Tolerance};

@@ -2,6 +2,7 @@
 
 use ndarray::ArrayD;
 use tilescope_diagnostics::Value;
+use tilescope_launch::{DataArray, Dtype, Memory, Tensor};
 
 use crate::Operand;
 
@@ -15,6 +16,49 @@ pub enum Numbers {
 }
 
 impl Numbers {
+    /// The elements of a tensor's view.
+    ///
+    /// # Errors
+    /// Says so where the view has more than `limit` elements.
+    pub fn of(tensor: &Tensor, memory: &Memory, limit: usize) -> Result<Numbers, String> {
+        if tensor.elements() > limit as u64 {
+            return Err(format!(
+                "`{}` has {} elements, more than {limit}",
+                tensor.name,
+                tensor.elements()
+            ));
+        }
+        Numbers::decode(
+            tensor.dtype,
+            &tensor.shape,
+            &memory.gather(tensor, 0, tensor.elements()),
+        )
+    }
+
+    /// The elements of a data file.
+    ///
+    /// # Errors
+    /// Says so where the bytes do not match the shape.
+    pub fn of_data(data: &DataArray) -> Result<Numbers, String> {
+        Numbers::decode(data.dtype, &data.shape, &data.bytes)
+    }
+
+    fn decode(dtype: Dtype, shape: &[i64], bytes: &[u8]) -> Result<Numbers, String> {
+        let shape: Vec<usize> = shape.iter().map(|&d| d.max(0) as usize).collect();
+        let bits = bytes.chunks_exact(dtype.bytes()).map(|element| {
+            let mut word = [0; 8];
+            word[..element.len()].copy_from_slice(element);
+            u64::from_le_bytes(word)
+        });
+        let numbers = if dtype.is_float() {
+            ArrayD::from_shape_vec(shape, bits.map(|b| dtype.decode_float(b)).collect()).map(Numbers::Float)
+        } else {
+            let elements = bits.map(|b| dtype.decode_int(b).unwrap_or(0)).collect();
+            ArrayD::from_shape_vec(shape, elements).map(Numbers::Int)
+        };
+        numbers.map_err(|error| format!("the data do not match the shape: {error}"))
+    }
+
     /// Elements per dimension.
     pub fn shape(&self) -> &[usize] {
         match self {

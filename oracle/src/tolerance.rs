@@ -5,6 +5,8 @@
 //! whether the kernel accumulates (`dot`, scans, float sums), whose rounding errors grow with the
 //! size of the summands and not with the size of the sum.
 
+use tilescope_ir::attrs::{Attrs, InputPrecision, RmwKind};
+use tilescope_ir::{Function, Module, Op, OpCode, Scalar};
 use tilescope_launch::Dtype;
 
 /// Relative and absolute tolerance of one output.
@@ -26,6 +28,60 @@ pub enum Accumulation {
     Sums,
     /// A `dot` of f32 inputs that are cut to TF32.
     Tf32,
+}
+
+impl Accumulation {
+    /// What the functions of a module do. A kernel that only might sum floats counts as one that does.
+    pub fn of(module: &Module) -> Accumulation {
+        let mut found = Accumulation::None;
+        for (_, function) in module.funcs.iter() {
+            for (_, op) in function.ops.iter() {
+                match Accumulation::of_op(function, op) {
+                    Accumulation::Tf32 => return Accumulation::Tf32,
+                    Accumulation::Sums => found = Accumulation::Sums,
+                    Accumulation::None => {}
+                }
+            }
+        }
+        found
+    }
+
+    fn of_op(function: &Function, op: &Op) -> Accumulation {
+        let sums = match (op.code, &op.attrs) {
+            (
+                OpCode::Dot,
+                Attrs::Dot {
+                    precision: InputPrecision::Tf32,
+                    ..
+                },
+            ) => {
+                let input = op
+                    .operands
+                    .first()
+                    .and_then(|&v| function.ty(v).elem())
+                    .and_then(|e| e.scalar());
+                if input == Some(Scalar::F32) {
+                    return Accumulation::Tf32;
+                }
+                true
+            }
+            (OpCode::Dot | OpCode::DotScaled | OpCode::Scan, _) => true,
+            (OpCode::AtomicRmw, Attrs::Rmw(kind, ..)) => *kind == RmwKind::Fadd,
+            (OpCode::Reduce, _) => adds_floats(function, op),
+            _ => false,
+        };
+        if sums {
+            Accumulation::Sums
+        } else {
+            Accumulation::None
+        }
+    }
+}
+
+fn adds_floats(function: &Function, reduce: &Op) -> bool {
+    let regions = reduce.regions.iter().flat_map(|&r| &function.regions[r].blocks);
+    let mut ops = regions.flat_map(|&b| &function.blocks[b].ops);
+    ops.any(|&op| matches!(function.ops[op].code, OpCode::AddF | OpCode::Fma | OpCode::Call))
 }
 
 impl Tolerance {

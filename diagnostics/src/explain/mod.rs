@@ -86,33 +86,6 @@ pub fn list() -> String {
     text
 }
 
-/// The ids nearest to a mistyped one, best first; empty when nothing is near.
-pub fn similar(id: &str) -> Vec<&'static str> {
-    let mut near: Vec<(usize, &str)> = Check::ALL
-        .iter()
-        .map(|check| (distance(id, check.id()), check.id()))
-        .filter(|&(d, known)| d <= 3 || (!id.is_empty() && known.contains(id)))
-        .collect();
-    near.sort();
-    near.into_iter().map(|(_, id)| id).take(3).collect()
-}
-
-/// Edits (insert, delete, replace) that turn one word into the other; long words are not compared.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(40).collect(), b.chars().collect());
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,13 +105,5 @@ mod tests {
                 assert!(page.contains(part), "{file} lacks {part}");
             }
         }
-    }
-
-    #[test]
-    fn a_mistyped_id_finds_its_neighbours() {
-        assert_eq!(similar("oob-lod"), ["oob-load"]);
-        assert_eq!(similar("race").len(), 3);
-        assert!(similar("zzzzzzzzzzzz").is_empty());
-        assert!(similar("").is_empty());
     }
 }
