@@ -11,7 +11,13 @@ use std::time::{Duration, Instant};
 use tilescope_diagnostics::Source;
 use tilescope_ir::text;
 
-const STEPS: [&str; 4] = ["read", "printed and read again", "the same after it", "written"];
+const STEPS: [&str; 5] = [
+    "read",
+    "verified",
+    "printed and read again",
+    "the same after it",
+    "written",
+];
 
 fn collect(path: &Path, files: &mut Vec<PathBuf>) {
     if path.is_dir() {
@@ -38,20 +44,23 @@ fn check(file: &Path, out: Option<&Path>, reading: &mut (Duration, usize)) -> (u
     };
     reading.0 += start.elapsed();
     reading.1 += source.text.len();
+    if let Err(errors) = tilescope_ir::verify(&module) {
+        return (1, errors.first().map(ToString::to_string));
+    }
     let printed = Source::new(format!("{} printed", file.display()), text::print(&module));
     let again = match text::parse(&printed) {
         Ok(again) => again,
-        Err(error) => return (1, Some(error.to_string())),
+        Err(error) => return (2, Some(error.to_string())),
     };
     if let Err(difference) = text::same(&module, &again) {
-        return (2, Some(difference));
+        return (3, Some(difference));
     }
-    let Some(out) = out else { return (3, None) };
+    let Some(out) = out else { return (4, None) };
     let target = out.join(file.strip_prefix("/").unwrap_or(file));
     let folder = target.parent().map_or(Ok(()), std::fs::create_dir_all);
     match folder.and_then(|()| std::fs::write(&target, &printed.text)) {
-        Ok(()) => (4, None),
-        Err(error) => (3, Some(error.to_string())),
+        Ok(()) => (5, None),
+        Err(error) => (4, Some(error.to_string())),
     }
 }
 

@@ -15,11 +15,13 @@
 
 pub mod attrs;
 mod entities;
+pub mod infer;
 mod loc;
 mod module;
 pub mod ops;
 pub mod text;
 mod types;
+pub mod verify;
 
 pub use attrs::{AttrList, AttrValue, Attrs, Constant};
 pub use entities::{Arena, BlockId, EntityId, FuncId, LocId, OpId, RegionId, ValueId};
@@ -27,3 +29,4 @@ pub use loc::{Loc, Locs};
 pub use module::{Block, Def, Function, Module, Op, Region, Successor, Value};
 pub use ops::{Class, Effect, Family, OpCode, OpInfo, OpVisitor};
 pub use types::{Elem, MAX_RANK, MAX_TILE_ELEMENTS, Pointer, Scalar, Shape, Type};
+pub use verify::{Verified, VerifiedModule, verify};

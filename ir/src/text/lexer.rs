@@ -26,6 +26,9 @@ pub(super) struct Number<'a> {
     pub at: usize,
 }
 
+/// Where a string literal is broken, and why.
+pub(super) type BadString = (Range<usize>, &'static str);
+
 fn is_word_start(b: u8) -> bool {
     b.is_ascii_alphabetic() || b == b'_'
 }
@@ -216,7 +219,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A string literal: its bytes, or an error at an offset.
-    pub fn string(&mut self) -> Option<Result<Cow<'a, str>, (Range<usize>, &'static str)>> {
+    pub fn string(&mut self) -> Option<Result<Cow<'a, str>, BadString>> {
         if self.peek() != b'"' {
             return None;
         }
@@ -233,7 +236,7 @@ impl<'a> Cursor<'a> {
         Some(self.escaped(open).map(Cow::Owned))
     }
 
-    fn escaped(&mut self, open: usize) -> Result<String, (Range<usize>, &'static str)> {
+    fn escaped(&mut self, open: usize) -> Result<String, BadString> {
         let mut out = Vec::new();
         let mut pos = open + 1;
         loop {

@@ -10,6 +10,9 @@ use crate::ops::OpCode;
 use crate::types::{Scalar, Type};
 use tilescope_diagnostics::{Error, Result};
 
+/// Names with their offsets, and the values they start with.
+type Assignments<'a> = (Vec<(&'a str, usize)>, Vec<Use<'a>>);
+
 impl<'a> Parser<'a> {
     /// `x {…} : i32`
     pub(super) fn program_id(&mut self, d: &mut Draft<'a>) -> Result<()> {
@@ -79,7 +82,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `%a = %x, %b = %y)`: names inside the region and the values they start with.
-    fn assignments(&mut self) -> Result<(Vec<(&'a str, usize)>, Vec<Use<'a>>)> {
+    fn assignments(&mut self) -> Result<Assignments<'a>> {
         let (mut names, mut uses) = (Vec::new(), Vec::new());
         if self.c.eat(b')') {
             return Ok((names, uses));

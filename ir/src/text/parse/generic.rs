@@ -70,7 +70,13 @@ impl<'a> Parser<'a> {
         }
         loop {
             let region = self.region(&[])?;
-            draft.regions.push(region);
+            // `{}` is an `scf.if` without `else`
+            let entry = self.f.regions[region].blocks.first();
+            let empty =
+                entry.is_some_and(|&b| self.f.blocks[b].ops.is_empty() && self.f.blocks[b].args.is_empty());
+            if draft.code != OpCode::If || draft.regions.is_empty() || !empty {
+                draft.regions.push(region);
+            }
             if self.c.eat(b')') {
                 return Ok(());
             }

@@ -169,7 +169,19 @@ impl<'a> Parser<'a> {
                     Attrs::None
                 }
             }
-            Barrier => Attrs::Barrier(self.text(d, "addrSpace")?),
+            Assume => {
+                // operand bundles are refused; their empty list is the generic form's default
+                match d.dict.take("op_bundle_sizes") {
+                    Some(Item {
+                        value: AttrValue::DenseArray(_, sizes),
+                        ..
+                    }) if sizes.is_empty() => {}
+                    Some(item) => return Err(self.unsupported(item.at, "an operand bundle".to_string())),
+                    None => {}
+                }
+                Attrs::None
+            }
+            Barrier => Attrs::Barrier(self.barrier_spaces(d)?),
             _ => return self.memory_attrs(d),
         })
     }
@@ -289,6 +301,38 @@ impl<'a> Parser<'a> {
             lhs_k_pack: self.optional_bool(d, "lhs_k_pack")?.unwrap_or(true),
             rhs_k_pack: self.optional_bool(d, "rhs_k_pack")?.unwrap_or(true),
         })
+    }
+
+    /// Words as written, or the words of the bits of the generic form.
+    fn barrier_spaces(&mut self, d: &mut Draft<'a>) -> Result<Arc<str>> {
+        const WORDS: [&str; 5] = [
+            "local",
+            "global_read",
+            "global_write",
+            "tensor_read",
+            "tensor_write",
+        ];
+        let item = self.require(d, "addrSpace")?;
+        match item.value {
+            AttrValue::Str(words) => {
+                let known = |word: &str| matches!(word, "all" | "none") || WORDS.contains(&word);
+                match words.split('|').find(|word| !known(word)) {
+                    Some(_) => Err(self.expected(
+                        item.at,
+                        "this address space",
+                        &format!("all, none, {}", WORDS.join(", ")),
+                    )),
+                    None => Ok(words),
+                }
+            }
+            AttrValue::Int(31, _) => Ok("all".into()),
+            AttrValue::Int(0, _) => Ok("none".into()),
+            AttrValue::Int(bits @ 1..31, _) => {
+                let words: Vec<&str> = (0..5).filter(|i| bits >> i & 1 == 1).map(|i| WORDS[i]).collect();
+                Ok(words.join("|").into())
+            }
+            _ => Err(self.missing(d, "addrSpace")),
+        }
     }
 
     fn print_attrs(&mut self, d: &mut Draft<'a>) -> Result<Print> {

@@ -174,7 +174,7 @@ impl<'m> Printer<'m> {
         if has_results {
             self.out.push_str(" = ");
         }
-        if names::is_generic(op.code) {
+        if self.is_generic(f, op) {
             let _ = write!(self.out, "\"{}\"", op.code);
         } else {
             self.out.push_str(op.code.info().mnemonic);
@@ -182,6 +182,21 @@ impl<'m> Printer<'m> {
         self.visit(f, id);
         self.loc(op.loc);
         self.out.push('\n');
+    }
+
+    /// True for operations that MLIR has no short form for, and for loops whose short form would drop
+    /// the locations of the values they carry.
+    fn is_generic(&self, f: &Function, op: &Op) -> bool {
+        match op.code {
+            OpCode::Reduce | OpCode::Scan | OpCode::MapElementwise => true,
+            OpCode::For | OpCode::While => {
+                let entry = op.regions.first().and_then(|&r| f.regions[r].blocks.first());
+                let args = entry.map_or(&[][..], |&b| &f.blocks[b].args);
+                args.iter()
+                    .any(|&arg| f.values[arg].loc != self.module.locs.unknown())
+            }
+            _ => false,
+        }
     }
 
     // Pieces.
@@ -239,32 +254,44 @@ impl<'m> Printer<'m> {
     }
 
     fn loc_ref(&mut self, loc: LocId) {
-        let index = loc.index();
-        if index == 0 || index >= self.labels.len() {
-            self.out.push_str("unknown");
-            return;
-        }
-        let number = match self.labels[index] {
-            Some(number) => number,
-            None => {
-                let number = self.used.len() as u32;
-                self.labels[index] = Some(number);
-                self.used.push(loc);
-                number
+        self.use_loc(loc);
+        match self.labels.get(loc.index()) {
+            Some(Some(0)) => self.out.push_str("#loc"),
+            Some(Some(number)) => {
+                let _ = write!(self.out, "#loc{number}");
             }
-        };
-        if number == 0 {
-            self.out.push_str("#loc");
-        } else {
-            let _ = write!(self.out, "#loc{number}");
+            _ => self.out.push_str("unknown"),
         }
     }
 
+    /// Gives a location its alias, unless it is the unknown one.
+    fn use_loc(&mut self, loc: LocId) {
+        if loc == self.module.locs.unknown() {
+            return;
+        }
+        if let Some(label @ None) = self.labels.get_mut(loc.index()) {
+            *label = Some(self.used.len() as u32);
+            self.used.push(loc);
+        }
+    }
+
+    /// The definitions; MLIR wants those that others refer to first, which is the order of ids.
     fn aliases(&mut self) {
         let module = self.module;
         let mut next = 0;
         while let Some(&loc) = self.used.get(next) {
             next += 1;
+            let children = match module.locs.get(loc) {
+                Loc::Name { child, .. } => &[*child],
+                Loc::CallSite { callee, caller } => &[*callee, *caller][..],
+                Loc::Fused(parts) => parts.as_slice(),
+                _ => &[],
+            };
+            children.iter().for_each(|&child| self.use_loc(child));
+        }
+        let mut used = std::mem::take(&mut self.used);
+        used.sort_unstable_by_key(|loc| loc.index());
+        for loc in used {
             self.loc_ref(loc);
             self.out.push_str(" = loc(");
             match module.locs.get(loc) {

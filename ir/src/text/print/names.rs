@@ -2,7 +2,6 @@
 
 use crate::entities::{BlockId, EntityId, OpId, RegionId, ValueId};
 use crate::module::Function;
-use crate::ops::OpCode;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -29,11 +28,6 @@ pub(super) struct Names {
     blocks: Vec<u32>,
     /// Values that lead a group of several results.
     leaders: HashSet<ValueId>,
-}
-
-/// Operations that MLIR has no short form for.
-pub(super) fn is_generic(code: OpCode) -> bool {
-    matches!(code, OpCode::Reduce | OpCode::Scan | OpCode::MapElementwise)
 }
 
 /// True where `text` may stand behind `%`.

@@ -116,13 +116,14 @@ impl Printer<'_> {
     fn generic(&mut self, f: &Function, op: &Op, own: &[Own]) {
         self.out.push('(');
         self.values(&op.operands);
-        self.out.push_str(") <");
-        let start = self.out.len();
-        self.dict(own, &Vec::new());
-        if self.out[start..].starts_with(' ') {
-            self.out.remove(start);
+        self.out.push(')');
+        if !own.is_empty() {
+            let start = self.out.len();
+            self.dict(own, &Vec::new());
+            self.out.insert(start + 1, '<');
+            self.out.push('>');
         }
-        self.out.push_str("> (");
+        self.out.push_str(" (");
         for (i, &region) in op.regions.iter().enumerate() {
             self.comma(i);
             self.region(f, region, true, None);
@@ -733,7 +734,12 @@ impl OpVisitor for Printer<'_> {
         let Some((&index, carried)) = args.split_first() else {
             return;
         };
-        if matches!(op.attrs, Attrs::For { unsigned: true }) {
+        let unsigned = matches!(op.attrs, Attrs::For { unsigned: true });
+        if self.is_generic(f, op) {
+            let own = [("unsignedCmp", String::new())];
+            return self.generic(f, op, if unsigned { &own } else { &[] });
+        }
+        if unsigned {
             self.out.push_str(" unsigned");
         }
         self.spaced(&[index]);
@@ -772,6 +778,9 @@ impl OpVisitor for Printer<'_> {
         let [before, after] = op.regions.as_slice() else {
             return;
         };
+        if self.is_generic(f, op) {
+            return self.generic(f, op, &[]);
+        }
         let args = f.regions[*before]
             .blocks
             .first()
