@@ -2,23 +2,20 @@
 //!
 //! J. Salmon, M. Moraes, R. Dror, D. Shaw: Parallel random numbers: as easy as 1, 2, 3 (SC 2011).
 
-/// The generator's ten rounds.
-#[inline]
-pub(crate) fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
+/// The generator's ten rounds, for several counters at once.
+#[inline(always)]
+pub(crate) fn philox<const LANES: usize>(counter: [[u32; LANES]; 4], mut key: [u32; 2]) -> [[u32; LANES]; 4] {
+    let [mut c0, mut c1, mut c2, mut c3] = counter;
     for _ in 0..10 {
-        let a = u64::from(counter[0]) * 0xD251_1F53;
-        let b = u64::from(counter[2]) * 0xCD9E_8D57;
-        let (a_high, a_low) = ((a >> 32) as u32, a as u32);
-        let (b_high, b_low) = ((b >> 32) as u32, b as u32);
-        counter = [
-            b_high ^ counter[1] ^ key[0],
-            b_low,
-            a_high ^ counter[3] ^ key[1],
-            a_low,
-        ];
+        for lane in 0..LANES {
+            let a = u64::from(c0[lane]) * 0xD251_1F53;
+            let b = u64::from(c2[lane]) * 0xCD9E_8D57;
+            (c0[lane], c1[lane]) = ((b >> 32) as u32 ^ c1[lane] ^ key[0], b as u32);
+            (c2[lane], c3[lane]) = ((a >> 32) as u32 ^ c3[lane] ^ key[1], a as u32);
+        }
         key = [key[0].wrapping_add(0x9E37_79B9), key[1].wrapping_add(0xBB67_AE85)];
     }
-    counter
+    [c0, c1, c2, c3]
 }
 
 /// The random words of one argument: its seed is the key, its element number and the hash of its name
@@ -40,12 +37,29 @@ impl Stream {
     /// Two random 64-bit words for element `k`.
     #[inline]
     pub fn words(&self, k: u64) -> [u64; 2] {
-        let [low, high] = halves(k);
-        let [a, b, c, d] = philox([low, high, self.hash[0], self.hash[1]], self.key);
-        [
-            u64::from(a) | u64::from(b) << 32,
-            u64::from(c) | u64::from(d) << 32,
-        ]
+        let [a, b] = self.block::<1>(k);
+        [a[0], b[0]]
+    }
+
+    /// Two random 64-bit words for each of the elements from `first` on: first words, second words.
+    ///
+    /// The loops are over lanes, so that the compiler makes vector code of them.
+    #[inline(always)]
+    pub fn block<const LANES: usize>(&self, first: u64) -> [[u64; LANES]; 2] {
+        let mut counter = [
+            [0; LANES],
+            [0; LANES],
+            [self.hash[0]; LANES],
+            [self.hash[1]; LANES],
+        ];
+        for lane in 0..LANES {
+            [counter[0][lane], counter[1][lane]] = halves(first.wrapping_add(lane as u64));
+        }
+        let [a, b, c, d] = philox(counter, self.key);
+        let join = |low: [u32; LANES], high: [u32; LANES]| {
+            std::array::from_fn(|lane| u64::from(low[lane]) | u64::from(high[lane]) << 32)
+        };
+        [join(a, b), join(c, d)]
     }
 }
 
@@ -67,21 +81,34 @@ mod tests {
     /// The known answers that come with the authors' own code (Random123, `kat_vectors`).
     #[test]
     fn known_answers() {
+        let words = |counter: [u32; 4], key| philox(counter.map(|word| [word]), key).map(|[word]| word);
         assert_eq!(
-            philox([0; 4], [0; 2]),
+            words([0; 4], [0; 2]),
             [0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8]
         );
         assert_eq!(
-            philox([!0; 4], [!0; 2]),
+            words([!0; 4], [!0; 2]),
             [0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd]
         );
         assert_eq!(
-            philox(
+            words(
                 [0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344],
                 [0xa4093822, 0x299f31d0]
             ),
             [0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1]
         );
+    }
+
+    #[test]
+    fn lanes_are_independent() {
+        let stream = Stream::new(3, "x");
+        let [a, b] = stream.block::<8>(u64::MAX - 3);
+        for lane in 0..8 {
+            assert_eq!(
+                [a[lane], b[lane]],
+                stream.words((u64::MAX - 3).wrapping_add(lane as u64))
+            );
+        }
     }
 
     /// Published test values of FNV-1a.
