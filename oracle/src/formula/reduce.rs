@@ -19,6 +19,8 @@ impl Axes {
     pub fn new(axis: Option<&Value>, keep: bool, ndim: usize) -> Outcome<Axes> {
         let mut reduced = match axis {
             None | Some(Value::None) => (0..ndim).collect(),
+            // As in NumPy, a scalar has the axes 0 and -1, too.
+            Some(axis) if ndim == 0 && matches!(axis.single_int(), Ok(0 | -1)) => Vec::new(),
             Some(axis) => {
                 let axes: Outcome<Vec<usize>> =
                     axis.int_list()?.iter().map(|&a| resolve_axis(a, ndim)).collect();
@@ -164,7 +166,7 @@ pub(super) fn cumsum(a: &Value, axis: Option<&Value>) -> Outcome {
 /// `exp(x - max(x)) / sum(exp(x - max(x)))` along one axis.
 pub(super) fn softmax(a: &Value, axis: Option<&Value>) -> Outcome {
     let a = a.as_float()?;
-    if a.ndim() == 0 {
+    if a.ndim() == 0 && matches!(axis, None | Some(Value::None)) {
         return Ok(Value::Float(scalar(if a.iter().all(|v| v.is_finite()) {
             1.0
         } else {
