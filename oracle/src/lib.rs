@@ -7,8 +7,8 @@
 //! Prints nothing, reads no file, runs no kernel.
 
 mod compare;
-mod expected;
 mod formula;
+mod inputs;
 mod judge;
 mod numbers;
 mod reference;
@@ -17,8 +17,8 @@ mod summary;
 mod tolerance;
 
 pub use compare::{Difference, Mismatch, Rule, compare};
-pub use expected::Inputs;
 pub use formula::{Limits, evaluate};
+pub use inputs::Inputs;
 pub use judge::{Expectation, References, expectations, judge};
 pub use numbers::Numbers;
 pub use reference::{Operand, Reference};

@@ -8,124 +8,25 @@ use tilescope_launch::Dtype;
 
 /// `x` rounded to a float dtype, as float64; other dtypes leave it as it is.
 pub(crate) fn round_float(x: f64, dtype: Dtype) -> f64 {
-    match dtype {
-        Dtype::F32 => f64::from(x as f32),
-        Dtype::F16 => round_to(
-            x,
-            Format {
-                precision: 11,
-                smallest: -14,
-                largest: 65504.0,
-                saturates: false,
-            },
-        ),
-        Dtype::BF16 => {
-            let largest = f64::from(f32::from_bits(0x7f7f_0000));
-            round_to(
-                x,
-                Format {
-                    precision: 8,
-                    smallest: -126,
-                    largest,
-                    saturates: false,
-                },
-            )
-        }
-        Dtype::F8E4M3 => round_to(
-            x,
-            Format {
-                precision: 4,
-                smallest: -6,
-                largest: 448.0,
-                saturates: true,
-            },
-        ),
-        Dtype::F8E5M2 => round_to(
-            x,
-            Format {
-                precision: 3,
-                smallest: -14,
-                largest: 57344.0,
-                saturates: true,
-            },
-        ),
-        _ => x,
-    }
-}
-
-/// A binary float format narrower than float64.
-struct Format {
-    /// Significant bits, the hidden one included.
-    precision: i32,
-    /// Exponent of the smallest normal number.
-    smallest: i32,
-    /// Largest finite value.
-    largest: f64,
-    /// Beyond the largest value: that value, instead of infinity.
-    saturates: bool,
-}
-
-fn round_to(x: f64, format: Format) -> f64 {
-    if x.is_nan() || x == 0.0 {
-        return x;
-    }
-    let beyond = if format.saturates {
-        format.largest
+    if dtype.is_float() {
+        dtype.decode_float(dtype.encode_float(x))
     } else {
-        f64::INFINITY
-    };
-    if x.is_infinite() {
-        return beyond.copysign(x);
+        x
     }
-    let exponent = ((x.to_bits() >> 52) & 0x7ff) as i32 - 1023;
-    // A power of two, so that dividing and multiplying by it is exact.
-    let quantum = 2f64.powi(exponent.max(format.smallest) - format.precision + 1);
-    let rounded = (x / quantum).round_ties_even() * quantum;
-    if rounded.abs() > format.largest {
-        beyond.copysign(x)
-    } else {
-        rounded
-    }
-}
-
-/// Bits and signedness of an integer dtype; none for floats and `i1`.
-fn integer(dtype: Dtype) -> Option<(u32, bool)> {
-    Some(match dtype {
-        Dtype::I8 => (8, true),
-        Dtype::I16 => (16, true),
-        Dtype::I32 => (32, true),
-        Dtype::I64 => (64, true),
-        Dtype::U8 => (8, false),
-        Dtype::U16 => (16, false),
-        Dtype::U32 => (32, false),
-        Dtype::U64 => (64, false),
-        _ => return None,
-    })
-}
-
-/// True for integer dtypes and `i1`.
-pub(crate) fn is_integer(dtype: Dtype) -> bool {
-    dtype == Dtype::I1 || integer(dtype).is_some()
 }
 
 /// `x` converted to an integer dtype (`i1`: whether it is not zero); floats give 0.
 pub(crate) fn float_to_integer(x: f64, dtype: Dtype) -> i128 {
-    match (dtype, integer(dtype)) {
-        (Dtype::I1, _) => i128::from(x != 0.0),
-        (_, Some((bits, true))) => (x as i128).clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
-        (_, Some((bits, false))) => (x as i128).clamp(0, (1 << bits) - 1),
-        _ => 0,
+    match dtype.integer_range() {
+        _ if dtype == Dtype::I1 => i128::from(x != 0.0),
+        Some((least, most)) => (x as i128).clamp(least, most),
+        None => 0,
     }
 }
 
 /// `x` wrapped around to an integer dtype (`i1`: whether it is not zero); floats leave it as it is.
 pub(crate) fn wrap_integer(x: i128, dtype: Dtype) -> i128 {
-    match (dtype, integer(dtype)) {
-        (Dtype::I1, _) => i128::from(x != 0),
-        (_, Some((bits, true))) => (x << (128 - bits)) >> (128 - bits),
-        (_, Some((bits, false))) => x & ((1 << bits) - 1),
-        _ => x,
-    }
+    dtype.decode_int(dtype.encode_int(x)).unwrap_or(x)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::value::{Fault, Limits, Outcome, Shared, Value, fault, share};
 use super::{elementwise, matmul, reduce, shape};
-use crate::rounding::{float_to_integer, is_integer, round_float, wrap_integer};
+use crate::rounding::{float_to_integer, round_float, wrap_integer};
 use tilescope_launch::Dtype;
 
 /// A function: its parameters, how many of them are required, and what it computes.
@@ -193,13 +193,13 @@ fn cast(x: &Value, dtype: &Value) -> Outcome {
         ))
         .map_err(|f: Fault| f.in_parameter(1));
     };
-    let Some(dtype) = named(name) else {
+    let Some(dtype) = Dtype::from_name(name) else {
         return fault(format!("no dtype is called '{name}'")).map_err(|f: Fault| f.in_parameter(1));
     };
     if dtype == Dtype::I1 {
         return Ok(Value::Bool(x.as_bool().map_err(in_first)?));
     }
-    if !is_integer(dtype) {
+    if dtype.is_float() {
         let values: Shared<f64> = x.as_float().map_err(in_first)?;
         return Ok(Value::Float(share(values.mapv(|v| round_float(v, dtype)))));
     }
@@ -207,25 +207,4 @@ fn cast(x: &Value, dtype: &Value) -> Outcome {
         Value::Float(x) => share(x.mapv(|v| float_to_integer(v, dtype))),
         _ => share(x.as_int().map_err(in_first)?.mapv(|v| wrap_integer(v, dtype))),
     }))
-}
-
-fn named(name: &str) -> Option<Dtype> {
-    Some(match name {
-        "i1" => Dtype::I1,
-        "i8" => Dtype::I8,
-        "i16" => Dtype::I16,
-        "i32" => Dtype::I32,
-        "i64" => Dtype::I64,
-        "u8" => Dtype::U8,
-        "u16" => Dtype::U16,
-        "u32" => Dtype::U32,
-        "u64" => Dtype::U64,
-        "f8e4m3" => Dtype::F8E4M3,
-        "f8e5m2" => Dtype::F8E5M2,
-        "f16" => Dtype::F16,
-        "bf16" => Dtype::BF16,
-        "f32" => Dtype::F32,
-        "f64" => Dtype::F64,
-        _ => return None,
-    })
 }
