@@ -5,7 +5,9 @@
 
 use tilescope_diagnostics::{Error, Finding, Result, TensorRef};
 use tilescope_launch::expr::{Scope, Value};
-use tilescope_launch::{Bound, Expect, Files, Launch, LaunchFile, Memory, Oracle, Tensor, read_data};
+use tilescope_launch::{
+    Bound, DataArray, Dtype, Expect, Files, Launch, LaunchFile, Memory, Oracle, Tensor, read_data,
+};
 
 use crate::{Accumulation, Inputs, Limits, Numbers, Operand, Reference, Rule, compare, evaluate};
 
@@ -38,11 +40,10 @@ pub fn expectations(
     references: References<'_>,
 ) -> Result<Vec<Expectation>> {
     let limits = Limits::default();
-    let scope = bound.scopes.first();
     let inputs = Before {
         tensors: bound.tensors(),
         memory,
-        scope,
+        scopes: &bound.scopes,
         limits,
     };
     let mut expectations = Vec::new();
@@ -81,7 +82,7 @@ fn values(
         Oracle::Formula(formula) => evaluate(formula, inputs, inputs.limits),
         Oracle::File { path, span, key } => {
             let place = |error: Box<Error>| error.at(file.source(), span.clone(), "expected values");
-            let data = read_data(files, path, key.as_deref(), tensor.dtype).map_err(place)?;
+            let data = read_any(files, path, key.as_deref(), tensor.dtype).map_err(place)?;
             Numbers::of_data(&data).map_err(|why| file.error(span, "the expected values cannot be used", why))
         }
         Oracle::Reference { name, span, args } => {
@@ -104,11 +105,29 @@ fn values(
     }
 }
 
+/// A data file of the output's type, or of another one of its kind: expected values are often float64.
+fn read_any(files: &dyn Files, path: &str, key: Option<&str>, dtype: Dtype) -> Result<DataArray> {
+    let first = match read_data(files, path, key, dtype) {
+        Ok(data) => return Ok(data),
+        Err(error) => error,
+    };
+    let others: &[Dtype] = if dtype.is_float() {
+        &[Dtype::F64, Dtype::F32]
+    } else {
+        &[Dtype::I64, Dtype::U64, Dtype::I32]
+    };
+    let found = others
+        .iter()
+        .find_map(|&dtype| read_data(files, path, key, dtype).ok());
+    found.ok_or(first)
+}
+
 /// Arguments by name, with their values before the launch.
 struct Before<'a> {
     tensors: &'a [Tensor],
     memory: &'a Memory,
-    scope: Option<&'a Scope>,
+    /// One per launch; the first that knows a name gives its value.
+    scopes: &'a [Scope],
     limits: Limits,
 }
 
@@ -118,7 +137,7 @@ impl Inputs for Before<'_> {
             return Numbers::of(tensor, self.memory, self.limits.elements).map(Some);
         }
         let scalar = |value: f64| Numbers::Float(ndarray::arr0(value).into_dyn());
-        match self.scope.and_then(|scope| scope.lookup(name)) {
+        match self.scopes.iter().find_map(|scope| scope.lookup(name)) {
             None => Ok(None),
             Some(Value::Int(i)) => Ok(Some(Numbers::Int(ndarray::arr0(*i).into_dyn()))),
             Some(value) => match value.as_float() {
@@ -131,7 +150,7 @@ impl Inputs for Before<'_> {
     fn names(&self) -> Vec<String> {
         let tensors = self.tensors.iter().map(|t| t.name.clone());
         tensors
-            .chain(self.scope.into_iter().flat_map(Scope::names).map(String::from))
+            .chain(self.scopes.iter().flat_map(Scope::names).map(String::from))
             .collect()
     }
 }
@@ -173,7 +192,7 @@ pub fn judge(
 mod tests {
     use tilescope_diagnostics::{Check, Source};
     use tilescope_ir::{Elem, Pointer, Scalar, Type};
-    use tilescope_launch::{NoFiles, Overrides, Parameter, Signature};
+    use tilescope_launch::{NoFiles, Overrides, Parameter, Signature, write_npy};
 
     use super::*;
 
@@ -234,6 +253,33 @@ mod tests {
 
     fn bytes_at_end(memory: &mut Memory, tensor: &Tensor, value: i32) {
         memory.allocations[tensor.allocation.0 as usize].bytes[12..16].copy_from_slice(&value.to_le_bytes());
+    }
+
+    /// One file, `y.npy`: four int64.
+    struct Disk;
+
+    impl Files for Disk {
+        fn read(&self, path: &str, _max_bytes: u64) -> Result<Vec<u8>> {
+            if path != "y.npy" {
+                return Err(Error::input(format!("`{path}` does not exist")));
+            }
+            let bytes = [0i64, 2, 4, 6].iter().flat_map(|v| v.to_le_bytes()).collect();
+            Ok(write_npy(&DataArray {
+                dtype: Dtype::I64,
+                shape: vec![4],
+                bytes,
+            }))
+        }
+    }
+
+    #[test]
+    fn a_file_may_hold_a_wider_type_of_the_same_kind() {
+        let read = |dtype| read_any(&Disk, "y.npy", None, dtype);
+        let expected = Numbers::Int(ndarray::arr1(&[0, 2, 4, 6]).into_dyn());
+        assert_eq!(Numbers::of_data(&read(Dtype::I32).unwrap()), Ok(expected));
+        // Of another kind: the error is about the type that was wanted.
+        let error = read(Dtype::F32).unwrap_err();
+        assert!(error.message.contains("f32 wants"), "{error}");
     }
 
     #[test]

@@ -132,6 +132,8 @@ fn accumulated(dtype: Dtype, accumulation: Accumulation) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use tilescope_diagnostics::Source;
+
     use super::*;
 
     #[test]
@@ -164,5 +166,57 @@ mod tests {
         assert_eq!(small.atol, 1e-5, "the floor never lowers the default");
         let integer = Tolerance::of(Dtype::I32, Accumulation::Sums, 1e6, None, None);
         assert_eq!(integer.atol, 0.0, "integers stay exact");
+    }
+
+    fn accumulation(text: &str) -> Accumulation {
+        let module = tilescope_ir::text::parse(&Source::new("test.ttir", text)).unwrap();
+        Accumulation::of(&module)
+    }
+
+    fn dot(elem: &str, precision: &str) -> String {
+        format!(
+            "module {{ tt.func public @k(%a: tensor<16x16x{elem}>, %c: tensor<16x16xf32>) {{ \
+             %d = tt.dot %a, %a, %c{precision} : tensor<16x16x{elem}> * tensor<16x16x{elem}> -> tensor<16x16xf32> \
+             tt.return }} }}"
+        )
+    }
+
+    fn reduce(elem: &str, add: &str) -> String {
+        format!(
+            "module {{ tt.func public @k(%x: tensor<16x{elem}>) {{ \
+             %s = \"tt.reduce\"(%x) <{{axis = 0 : i32}}> ({{ ^bb0(%a: {elem}, %b: {elem}): \
+             %c = {add} %a, %b : {elem} tt.reduce.return %c : {elem} }}) : (tensor<16x{elem}>) -> {elem} \
+             tt.return }} }}"
+        )
+    }
+
+    #[test]
+    fn a_dot_counts_and_tf32_only_on_f32() {
+        assert_eq!(
+            accumulation(&dot("f16", ", inputPrecision = tf32")),
+            Accumulation::Sums
+        );
+        assert_eq!(
+            accumulation(&dot("f32", ", inputPrecision = tf32")),
+            Accumulation::Tf32
+        );
+        assert_eq!(accumulation(&dot("f32", "")), Accumulation::Sums);
+    }
+
+    #[test]
+    fn a_reduction_counts_when_it_adds_floats() {
+        assert_eq!(accumulation(&reduce("f32", "arith.addf")), Accumulation::Sums);
+        assert_eq!(accumulation(&reduce("f32", "arith.maxnumf")), Accumulation::None);
+        assert_eq!(accumulation(&reduce("i32", "arith.addi")), Accumulation::None);
+    }
+
+    #[test]
+    fn private_functions_count() {
+        let text = "module { tt.func public @k(%x: tensor<16xf32>) { tt.call @f(%x) : (tensor<16xf32>) -> () tt.return } \
+                    tt.func private @f(%x: tensor<16xf32>) { tt.call @f(%x) : (tensor<16xf32>) -> () \
+                    %s = \"tt.scan\"(%x) <{axis = 0 : i32, reverse = false}> ({ ^bb0(%a: f32, %b: f32): \
+                    %c = arith.maxnumf %a, %b : f32 tt.scan.return %c : f32 }) : (tensor<16xf32>) -> tensor<16xf32> \
+                    tt.return } }";
+        assert_eq!(accumulation(text), Accumulation::Sums);
     }
 }
