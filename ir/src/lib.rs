@@ -14,6 +14,7 @@
 //! What the other crates may rely on is what the verifier proves; they do not check it again.
 
 pub mod attrs;
+pub mod build;
 mod entities;
 pub mod infer;
 mod loc;
@@ -24,6 +25,7 @@ mod types;
 pub mod verify;
 
 pub use attrs::{AttrList, AttrValue, Attrs, Constant};
+pub use build::FunctionBuilder;
 pub use entities::{Arena, BlockId, EntityId, FuncId, LocId, OpId, RegionId, ValueId};
 pub use loc::{Loc, Locs};
 pub use module::{Block, Def, Function, Module, Op, Region, Successor, Value};

@@ -56,6 +56,13 @@ impl Default for Locs {
     }
 }
 
+impl LocId {
+    /// The unknown location, which has the same id in every module.
+    pub fn unknown() -> LocId {
+        LocId::from_index(0)
+    }
+}
+
 impl Locs {
     /// The unknown location, present in every module.
     pub fn unknown(&self) -> LocId {

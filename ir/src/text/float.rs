@@ -62,7 +62,7 @@ fn format(scalar: Scalar) -> Option<Format> {
 }
 
 /// The bits of a value in a float type, rounded to nearest even.
-pub(super) fn to_bits(value: f64, scalar: Scalar) -> u64 {
+pub(crate) fn to_bits(value: f64, scalar: Scalar) -> u64 {
     let Some(f) = format(scalar) else {
         return value.to_bits();
     };

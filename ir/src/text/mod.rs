@@ -21,6 +21,8 @@ pub use parse::parse;
 pub use print::print;
 pub use same::same;
 
+pub(crate) use float::to_bits as float_bits;
+
 /// Longest text that is read: 256 MiB.
 pub const MAX_TEXT: usize = 256 << 20;
 

@@ -1,16 +1,16 @@
 //! Calls: the callee exists, has the call's signature, and does not lead back to the caller.
 
-use super::Problem;
+use super::{Errors, Problem};
 use crate::attrs::Attrs;
 use crate::entities::{EntityId, FuncId, OpId};
 use crate::module::{Function, Module};
 use std::collections::HashMap;
-use tilescope_diagnostics::{Error, ErrorKind};
+use tilescope_diagnostics::ErrorKind;
 
 /// A call: the operation and the function called.
 type Edge = (OpId, FuncId);
 
-pub(super) fn check(module: &Module, calls: &[Vec<OpId>], errors: &mut Vec<Box<Error>>) {
+pub(super) fn check(module: &Module, calls: &[Vec<OpId>], errors: &mut Errors) {
     let mut names = HashMap::new();
     for (id, f) in module.funcs.iter() {
         if names.insert(&*f.name, id).is_some() {

@@ -27,6 +27,10 @@ use crate::types::Type;
 use std::ops::Deref;
 use tilescope_diagnostics::{Error, ErrorKind};
 
+/// What is wrong with a module, in the order of the text.
+#[allow(clippy::vec_box, reason = "errors travel boxed everywhere else")]
+pub type Errors = Vec<Box<Error>>;
+
 /// Most errors that are reported at once.
 const MAX_ERRORS: usize = 20;
 
@@ -50,7 +54,7 @@ impl VerifiedModule {
     ///
     /// # Errors
     /// The same as [`verify`]'s.
-    pub fn new(module: Module) -> Result<VerifiedModule, Vec<Box<Error>>> {
+    pub fn new(module: Module) -> Result<VerifiedModule, Errors> {
         verify(&module)?;
         Ok(VerifiedModule(module))
     }
@@ -78,7 +82,7 @@ impl Deref for VerifiedModule {
 /// # Errors
 /// What is wrong, at most 20 errors, in the order of the text. Each names the operation and the
 /// operand and points into the module's text, or names the source line where there is no text.
-pub fn verify(module: &Module) -> Result<Verified<'_>, Vec<Box<Error>>> {
+pub fn verify(module: &Module) -> Result<Verified<'_>, Errors> {
     let mut errors = Vec::new();
     let mut calls = Vec::new();
     for (_, f) in module.funcs.iter() {
@@ -189,7 +193,7 @@ struct Checker<'m> {
 }
 
 impl Checker<'_> {
-    fn run(&mut self, errors: &mut Vec<Box<Error>>) {
+    fn run(&mut self, errors: &mut Errors) {
         let mut problems = Vec::new();
         problems.extend(self.signature().err());
         for &op in &self.placement.order {

@@ -4,6 +4,7 @@
 //! written through a `#loc…` alias defined below the module.
 
 mod attrs;
+mod forms;
 mod names;
 mod ops;
 
