@@ -362,7 +362,8 @@ fn speed() {
         }
         unary!(Arithmetic::sqrt Arithmetic::floor Arithmetic::round
             Elementary::exp Elementary::exp2 Elementary::expm1 Elementary::log Elementary::log2
-            Elementary::log1p Elementary::tanh Elementary::rsqrt Elementary::sin Elementary::erf);
+            Elementary::log1p Elementary::tanh Elementary::rsqrt Elementary::sin Elementary::cos Elementary::tan
+            Elementary::erf);
         time("add", &mut || cpu.zip(&x, &x, &mut out, <f32 as Arithmetic>::add));
         time("maxnum", &mut || {
             cpu.zip(&x, &x, &mut out, <f32 as Arithmetic>::maxnum)

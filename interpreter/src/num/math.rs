@@ -457,11 +457,11 @@ elementary! {
     /// a^b, as C's `pow`.
     pow(a, b): libm::pow, libm::pow;
     /// Sine.
-    sin(x): libm::sin, libm::sin;
+    sin(x): libm::sin, vector::sin;
     /// Cosine.
-    cos(x): libm::cos, libm::cos;
+    cos(x): libm::cos, vector::cos;
     /// Tangent.
-    tan(x): libm::tan, libm::tan;
+    tan(x): libm::tan, vector::tan;
     /// Arc sine.
     asin(x): libm::asin, libm::asin;
     /// Arc cosine.
@@ -483,7 +483,7 @@ elementary! {
     /// Inverse hyperbolic tangent.
     atanh(x): libm::atanh, libm::atanh;
     /// Error function.
-    erf(x): libm::erf, libm::erf;
+    erf(x): libm::erf, vector::erf;
     /// Complementary error function.
     erfc(x): libm::erfc, libm::erfc;
 }

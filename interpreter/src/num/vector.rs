@@ -1,10 +1,10 @@
-//! Elementary functions for f32 arguments, computed in f64 without branches, tables or calls, so that
-//! loops over them vectorise.
+//! Elementary functions for f32 arguments, computed in f64 without branches or calls, so that loops over
+//! them vectorise.
 //!
 //! Each takes an f32 value widened to f64 and returns the function within a relative error of 2^-34;
 //! rounding that to f32 gives at most 0.501 ulp. They are not for general f64 arguments: the ranges of
-//! their polynomials and their handling of exponents assume f32's. The polynomials are Taylor's, on ranges
-//! short enough that nothing better is needed.
+//! their polynomials and their handling of exponents assume f32's. The polynomials are Taylor's, or
+//! interpolate at Chebyshev's points (erf).
 
 /// 1.5·2^52: adding it to a small number rounds to an integer, whose two's complement is then in the low
 /// bits.
@@ -27,24 +27,36 @@ const EXP2: [f64; 10] = [
     7.054911620801123e-09,
 ];
 
+/// 2/(2n + 1) for n = 0 to 8: the coefficients of 2·artanh(s)/s in s².
+const ARTANH: [f64; 9] = [
+    2.0,
+    2.0 / 3.0,
+    2.0 / 5.0,
+    2.0 / 7.0,
+    2.0 / 9.0,
+    2.0 / 11.0,
+    2.0 / 13.0,
+    2.0 / 15.0,
+    2.0 / 17.0,
+];
+
+/// Σ c[n]·x^n, by Horner's rule.
+#[inline(always)]
+fn polynomial<const N: usize>(x: f64, c: [f64; N]) -> f64 {
+    let mut sum = c[N - 1];
+    for n in (0..N - 1).rev() {
+        sum = sum * x + c[n];
+    }
+    sum
+}
+
 /// 2^t as (2^k, 2^r − 1), k the nearest integer to t and |r| ≤ 1/2. |t| must be below 1000, or NaN.
 #[inline(always)]
 fn split_exp2(t: f64) -> (f64, f64) {
     let shifted = t + ROUND;
     let r = t - (shifted - ROUND);
     let scale = f64::from_bits((shifted.to_bits() << 52).wrapping_add(ONE));
-    let [c1, c2, c3, c4, c5, c6, c7, c8, c9, c10] = EXP2;
-    let q = c10;
-    let q = q * r + c9;
-    let q = q * r + c8;
-    let q = q * r + c7;
-    let q = q * r + c6;
-    let q = q * r + c5;
-    let q = q * r + c4;
-    let q = q * r + c3;
-    let q = q * r + c2;
-    let q = q * r + c1;
-    (scale, q * r)
+    (scale, polynomial(r, EXP2) * r)
 }
 
 /// Limits an exponent to where f32 has long overflowed or vanished; keeps NaN.
@@ -98,16 +110,7 @@ fn split_log(x: f64) -> (f64, f64) {
     // ln(m) = 2·artanh(s), |s| ≤ 0.172.
     let s = (m - 1.0) / (m + 1.0);
     let z = s * s;
-    let p = 2.0 / 17.0;
-    let p = p * z + 2.0 / 15.0;
-    let p = p * z + 2.0 / 13.0;
-    let p = p * z + 2.0 / 11.0;
-    let p = p * z + 2.0 / 9.0;
-    let p = p * z + 2.0 / 7.0;
-    let p = p * z + 2.0 / 5.0;
-    let p = p * z + 2.0 / 3.0;
-    let p = p * z + 2.0;
-    (k, s * p)
+    (k, s * polynomial(z, ARTANH))
 }
 
 /// Gives a logarithm its values outside the positive finite numbers.
@@ -151,4 +154,177 @@ pub(super) fn log10(x: f64) -> f64 {
         x,
         k * std::f64::consts::LOG10_2 + ln_m * std::f64::consts::LOG10_E,
     )
+}
+
+/// The first 384 bits of 2/π after the point, most significant first.
+const TWO_OVER_PI: [u64; 6] = [
+    0xa2f9_836e_4e44_1529,
+    0xfc27_57d1_f534_ddc0,
+    0xdb62_9599_3c43_9041,
+    0xfe51_63ab_debb_c561,
+    0xb724_6e3a_424d_d2e0,
+    0x0649_2eea_09d1_921c,
+];
+
+/// For each exponent field e of f32: 2/π·2^(e-150) modulo 4, the quarter turns of one unit in the last
+/// place, in three parts of 29, 29 and 53 bits. The first two times a 24-bit significand are exact.
+static QUARTER_TURNS: [[f64; 3]; 256] = quarter_turns();
+
+const fn quarter_turns() -> [[f64; 3]; 256] {
+    let mut table = [[0.0; 3]; 256];
+    let mut e = 0;
+    while e < 256 {
+        // A subnormal has the exponent 1. Bit i of 2/π (from 1) weighs 2^(e-150-i); from 4 on they are whole
+        // turns, and dropped.
+        let exponent = if e == 0 { 1 } else { e as i32 };
+        let first = if exponent > 152 { exponent - 151 } else { 1 };
+        let weight = exponent - 150;
+        table[e] = [
+            bits_of_two_over_pi(first, 29, weight),
+            bits_of_two_over_pi(first + 29, 29, weight),
+            bits_of_two_over_pi(first + 58, 53, weight),
+        ];
+        e += 1;
+    }
+    table
+}
+
+/// The bits of 2/π from bit `first` on, at most 53, as a number times 2^weight.
+const fn bits_of_two_over_pi(first: i32, count: i32, weight: i32) -> f64 {
+    let mut digits = 0u64;
+    let mut i = first;
+    while i < first + count {
+        let at = (i - 1) as usize;
+        digits = digits << 1 | (TWO_OVER_PI[at / 64] >> (63 - at % 64)) & 1;
+        i += 1;
+    }
+    let last = weight - (first + count - 1);
+    digits as f64 * f64::from_bits(((last + 1023) as u64) << 52)
+}
+
+/// The angle |x| as (quarter turns modulo 4, the rest r in quarter turns, |r| ≤ 0.63), for a finite f32
+/// of any size.
+#[inline(always)]
+fn split_angle(x: f64) -> (u64, f64) {
+    let bits = (x as f32).to_bits();
+    let exponent = bits >> 23 & 0xff;
+    let significand = (bits & 0x7f_ffff) | if exponent == 0 { 0 } else { 0x80_0000 };
+    let significand = f64::from(significand as i32);
+    let [high, middle, low] = QUARTER_TURNS[exponent as usize];
+    let turns = significand * high;
+    let shifted = turns + ROUND;
+    let rest = (turns - (shifted - ROUND)) + significand * middle + significand * low;
+    (shifted.to_bits(), rest)
+}
+
+/// (−1)^n (π/2)^(2n+1) / (2n+1)!: the sine of quarter turns, over r, in r².
+const SIN: [f64; 8] = [
+    std::f64::consts::FRAC_PI_2,
+    -0.6459640975062463,
+    0.07969262624616705,
+    -0.004681754135318688,
+    0.00016044118478735983,
+    -3.598843235212085e-06,
+    5.692172921967927e-08,
+    -6.688035109811468e-10,
+];
+
+/// (−1)^n (π/2)^(2n) / (2n)!: the cosine of quarter turns, in r².
+const COS: [f64; 9] = [
+    1.0,
+    -1.2337005501361697,
+    0.25366950790104803,
+    -0.02086348076335296,
+    0.0009192602748394266,
+    -2.5202042373060607e-05,
+    4.710874778818172e-07,
+    -6.386603083791852e-09,
+    6.565963114979473e-11,
+];
+
+/// Sine and cosine of a rest of quarter turns.
+#[inline(always)]
+fn sin_cos_of_rest(r: f64) -> (f64, f64) {
+    let z = r * r;
+    (r * polynomial(z, SIN), polynomial(z, COS))
+}
+
+/// `value` with its sign flipped if bit 1 of `quarters` is set.
+#[inline(always)]
+fn flip_half_turn(value: f64, quarters: u64) -> f64 {
+    f64::from_bits(value.to_bits() ^ (quarters & 2) << 62)
+}
+
+/// Infinities have no angle.
+#[inline(always)]
+fn nan_of_infinity(x: f64, value: f64) -> f64 {
+    if x.abs() < f64::INFINITY { value } else { f64::NAN }
+}
+
+/// Sine.
+#[inline(always)]
+pub(super) fn sin(x: f64) -> f64 {
+    let (quarters, rest) = split_angle(x);
+    let (sin, cos) = sin_cos_of_rest(rest);
+    let value = flip_half_turn(if quarters & 1 == 0 { sin } else { cos }, quarters);
+    nan_of_infinity(x, if x.is_sign_negative() { -value } else { value })
+}
+
+/// Cosine.
+#[inline(always)]
+pub(super) fn cos(x: f64) -> f64 {
+    let (quarters, rest) = split_angle(x);
+    let (sin, cos) = sin_cos_of_rest(rest);
+    let value = if quarters & 1 == 0 { cos } else { sin };
+    nan_of_infinity(x, flip_half_turn(value, quarters.wrapping_add(quarters & 1)))
+}
+
+/// Tangent.
+#[inline(always)]
+pub(super) fn tan(x: f64) -> f64 {
+    let (quarters, rest) = split_angle(x);
+    let (sin, cos) = sin_cos_of_rest(rest);
+    let value = if quarters & 1 == 0 { sin / cos } else { -cos / sin };
+    nan_of_infinity(x, if x.is_sign_negative() { -value } else { value })
+}
+
+/// erf(x)/x in x², for |x| ≤ 1.
+const ERF: [f64; 9] = [
+    1.1283791670946768,
+    -0.3761263888963531,
+    0.11283791308604582,
+    -0.026866133235095593,
+    0.005223783477189248,
+    -0.0008542637997087229,
+    0.0001195656256820733,
+    -1.3909340021874599e-05,
+    1.058938064107502e-06,
+];
+
+/// log2(erfc(x)) in x − 2.5, for x in [1, 4]: good to 2^-36 in erfc.
+const LOG2_ERFC: [f64; 13] = [
+    -11.262853679099845,
+    -7.722285975496568,
+    -1.3617508083846723,
+    -0.015664880402693315,
+    0.0031241215785165572,
+    -0.0006073031502437201,
+    0.00011113624913541957,
+    -1.836368986111483e-05,
+    2.5455552966472076e-06,
+    -2.535989038849329e-07,
+    -1.3329952267720755e-08,
+    2.5636937946249288e-08,
+    -6.798685460764721e-09,
+];
+
+/// Error function.
+#[inline(always)]
+pub(super) fn erf(x: f64) -> f64 {
+    let size = x.abs();
+    let small = size * polynomial(size * size, ERF);
+    // From 4 on erf rounds to 1.
+    let limited = if size > 4.0 { 4.0 } else { size };
+    let large = 1.0 - exp2(polynomial(limited - 2.5, LOG2_ERFC));
+    (if size < 1.0 { small } else { large }).copysign(x)
 }
