@@ -8,8 +8,8 @@
 //!
 //! Not modelled: the tensor cores' cut of aligned products (a difference in the last bits).
 
-use crate::num::float::{CANONICAL_NAN, Canonical};
-use crate::num::math::{Arithmetic, fma_odd};
+use crate::num::float::{CANONICAL_NAN, Canonical, StoredFloat};
+use crate::num::math::{Arithmetic, fused};
 use crate::simd::{self, Cpu, FlatLoop};
 
 /// Sizes of a product: a is m by k, b is k by n, c is m by n.
@@ -54,10 +54,29 @@ pub fn dot_f32(cpu: Cpu, a: &[f32], b: &[f32], c: &mut [f32], shape: DotShape) {
             c,
             n,
             k: shape.k,
-            fma: |a, b, c| fma_odd(a, b, c) as f32,
+            fma: fused,
             done: canonical,
         });
     }
+}
+
+/// [`dot_f32`] onto an accumulator of a narrower type: f32 inside the product, rounded once at its end.
+/// `wide` is room for as many f32 as `c` has elements.
+///
+/// # Panics
+/// If the slices do not have the lengths of the shape, or `wide` that of `c`.
+pub fn dot_narrow<T: StoredFloat>(
+    cpu: Cpu,
+    a: &[f32],
+    b: &[f32],
+    c: &mut [T],
+    wide: &mut [f32],
+    shape: DotShape,
+) {
+    assert_eq!(wide.len(), c.len());
+    T::widen_slice(cpu, c, wide);
+    dot_f32(cpu, a, b, wide, shape);
+    T::narrow_slice(cpu, wide, c);
 }
 
 /// As [`dot_f32`], in f64.

@@ -178,7 +178,7 @@ impl Arithmetic for f32 {
 
     #[inline(always)]
     fn fma(a: f32, b: f32, c: f32) -> f32 {
-        (fma_odd(a, b, c) as f32).canonical()
+        fused(a, b, c).canonical()
     }
 
     #[inline(always)]
@@ -287,6 +287,18 @@ pub fn fma_odd(a: f32, b: f32, c: f32) -> f64 {
     } else {
         bits
     })
+}
+
+/// `a * b + c` rounded once, with whatever NaN the CPU returns.
+#[inline(always)]
+pub(super) fn fused(a: f32, b: f32, c: f32) -> f32 {
+    if cfg!(any(target_arch = "aarch64", target_feature = "fma")) {
+        // One instruction there; elsewhere a call of the system's library.
+        #[allow(clippy::disallowed_methods)]
+        a.mul_add(b, c)
+    } else {
+        fma_odd(a, b, c) as f32
+    }
 }
 
 /// Arithmetic of a narrow type. `mul` and `div` say in which type a product or quotient is computed: one

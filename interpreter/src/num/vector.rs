@@ -168,22 +168,21 @@ const TWO_OVER_PI: [u64; 6] = [
 
 /// For each exponent field e of f32: 2/π·2^(e-150) modulo 4, the quarter turns of one unit in the last
 /// place, in three parts of 29, 29 and 53 bits. The first two times a 24-bit significand are exact.
-static QUARTER_TURNS: [[f64; 3]; 256] = quarter_turns();
+// Constants, not statics: a loop over them must know that its stores do not change them.
+const QUARTER_TURNS_HIGH: [f64; 256] = quarter_turns(0, 29);
+const QUARTER_TURNS_MIDDLE: [f64; 256] = quarter_turns(29, 29);
+const QUARTER_TURNS_LOW: [f64; 256] = quarter_turns(58, 53);
 
-const fn quarter_turns() -> [[f64; 3]; 256] {
-    let mut table = [[0.0; 3]; 256];
+/// The part of `count` bits after `skipped` bits.
+const fn quarter_turns(skipped: i32, count: i32) -> [f64; 256] {
+    let mut table = [0.0; 256];
     let mut e = 0;
     while e < 256 {
         // A subnormal has the exponent 1. Bit i of 2/π (from 1) weighs 2^(e-150-i); from 4 on they are whole
         // turns, and dropped.
         let exponent = if e == 0 { 1 } else { e as i32 };
         let first = if exponent > 152 { exponent - 151 } else { 1 };
-        let weight = exponent - 150;
-        table[e] = [
-            bits_of_two_over_pi(first, 29, weight),
-            bits_of_two_over_pi(first + 29, 29, weight),
-            bits_of_two_over_pi(first + 58, 53, weight),
-        ];
+        table[e] = bits_of_two_over_pi(first + skipped, count, exponent - 150);
         e += 1;
     }
     table
@@ -210,7 +209,12 @@ fn split_angle(x: f64) -> (u64, f64) {
     let exponent = bits >> 23 & 0xff;
     let significand = (bits & 0x7f_ffff) | if exponent == 0 { 0 } else { 0x80_0000 };
     let significand = f64::from(significand as i32);
-    let [high, middle, low] = QUARTER_TURNS[exponent as usize];
+    let e = exponent as usize;
+    let (high, middle, low) = (
+        QUARTER_TURNS_HIGH[e],
+        QUARTER_TURNS_MIDDLE[e],
+        QUARTER_TURNS_LOW[e],
+    );
     let turns = significand * high;
     let shifted = turns + ROUND;
     let rest = (turns - (shifted - ROUND)) + significand * middle + significand * low;

@@ -255,6 +255,7 @@ macro_rules! micro_kernel {
                 }
                 return true;
             }
+            _ = cpu;
             false
         }
     };
