@@ -63,6 +63,9 @@ pub(crate) fn header(file: &[u8]) -> Result<NpyHeader> {
     let data_start = start + length;
     let text = file.get(start..data_start).ok_or_else(short)?;
     let text = std::str::from_utf8(text).map_err(|_| bad("its header is no text"))?;
+    if text.contains("'descr': [") {
+        return Err(Error::unsupported("structured arrays are not read"));
+    }
     let mut parser = Literal { rest: text };
     let fields = parser
         .dictionary()

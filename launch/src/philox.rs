@@ -46,15 +46,13 @@ impl Stream {
     /// The loops are over lanes, so that the compiler makes vector code of them.
     #[inline(always)]
     pub fn block<const LANES: usize>(&self, first: u64) -> [[u64; LANES]; 2] {
-        let mut counter = [
-            [0; LANES],
-            [0; LANES],
+        let number: [[u32; 2]; LANES] = std::array::from_fn(|lane| halves(first.wrapping_add(lane as u64)));
+        let counter = [
+            number.map(|[low, _]| low),
+            number.map(|[_, high]| high),
             [self.hash[0]; LANES],
             [self.hash[1]; LANES],
         ];
-        for lane in 0..LANES {
-            [counter[0][lane], counter[1][lane]] = halves(first.wrapping_add(lane as u64));
-        }
         let [a, b, c, d] = philox(counter, self.key);
         let join = |low: [u32; LANES], high: [u32; LANES]| {
             std::array::from_fn(|lane| u64::from(low[lane]) | u64::from(high[lane]) << 32)
