@@ -4,7 +4,8 @@
 //! tensor. A run is one exact bounds check and a copy. Where a run is at fault, its lanes are judged one by
 //! one: a faulty load lane is 0, a faulty store lane is dropped, and both are reported.
 
-use crate::frame::{Provenance, Slot, Tensor, Tile};
+use crate::forms::Sum;
+use crate::frame::{Form, Provenance, Slot, Tensor, Tile};
 use crate::kind::{Bool, Lane};
 use crate::machine::Machine;
 use crate::shared::Shared;
@@ -209,67 +210,141 @@ pub struct Piece {
     pub offset: usize,
 }
 
+/// Addresses by formula, cut where their innermost dimension ends.
+struct Stretches<'a> {
+    sum: Sum,
+    vector: &'a [i64],
+    /// Lanes at neighbouring addresses.
+    len: usize,
+    tensor: Tensor,
+}
+
+impl<'a> Stretches<'a> {
+    fn new(access: &Access, sum: Sum, vector: &'a [i64], tensor: Tensor) -> Stretches<'a> {
+        let (len, stride) = sum.innermost();
+        let len = if stride == access.elem as i64 { len } else { 1 };
+        Stretches {
+            sum,
+            vector,
+            len,
+            tensor,
+        }
+    }
+
+    fn split(&self, start: usize, end: usize, each: &mut impl FnMut(Run)) {
+        let mut lane = start;
+        while lane < end {
+            let stop = end.min((lane / self.len + 1) * self.len);
+            let address = self.sum.at(lane, self.vector) as u64;
+            each(Run {
+                lane,
+                count: stop - lane,
+                address,
+                tensor: self.tensor,
+            });
+            lane = stop;
+        }
+    }
+}
+
 impl Access {
     /// Splits the active lanes into runs, in rising order of lanes.
     pub fn runs(&self, machine: &Machine<'_>, mut each: impl FnMut(Run)) {
-        let pointers = machine.frame.tile::<u64>(self.pointers, self.lanes);
-        let provenance = machine.frame.provenance(self.pointers);
-        let mask = match self.mask {
-            Some(mask) => machine.frame.tile::<Bool>(mask, self.lanes),
-            None => Tile::Uniform(Bool(1)),
-        };
-        let (pointers, tensor) = match (pointers, mask, provenance) {
-            (_, Tile::Uniform(Bool(0)), _) => return,
-            (Tile::Dense(pointers), _, Provenance::Uniform(tensor)) => (pointers, *tensor),
-            _ => {
+        let frame = &machine.frame;
+        let provenance = frame.provenance(self.pointers);
+        let mask = self.mask.map_or(Form::Uniform(1), |mask| frame.form(mask));
+        match (frame.form(self.pointers), mask, provenance) {
+            (_, Form::Uniform(0), _) => {}
+            (Form::Sum(sum, _), _, Provenance::Uniform(tensor)) => {
+                let stretches = Stretches::new(self, sum, frame.vector(self.pointers), *tensor);
+                self.intervals(machine, mask, |start, end| stretches.split(start, end, &mut each));
+            }
+            (Form::Dense, _, Provenance::Uniform(tensor)) => {
+                let Tile::Dense(pointers) = frame.tile::<u64>(self.pointers, self.lanes) else {
+                    return;
+                };
+                let elem = self.elem as u64;
+                self.intervals(machine, mask, |start, end| {
+                    let mut lane = start;
+                    while lane < end {
+                        let first = lane;
+                        let mut next = pointers[first].wrapping_add(elem);
+                        lane += 1;
+                        while lane < end && pointers[lane] == next {
+                            next = next.wrapping_add(elem);
+                            lane += 1;
+                        }
+                        each(Run {
+                            lane: first,
+                            count: lane - first,
+                            address: pointers[first],
+                            tensor: *tensor,
+                        });
+                    }
+                });
+            }
+            (form, _, _) => {
                 // One address for all lanes, or lanes of several tensors: one run per lane.
-                for lane in (0..self.lanes).filter(|&lane| mask.lane(lane).0 != 0) {
-                    each(Run {
-                        lane,
-                        count: 1,
-                        address: pointers.lane(lane),
-                        tensor: provenance.lane(lane),
-                    });
+                let address = |lane| match form {
+                    Form::Sum(sum, _) => sum.at(lane, frame.vector(self.pointers)) as u64,
+                    _ => frame.tile::<u64>(self.pointers, self.lanes).lane(lane),
+                };
+                self.intervals(machine, mask, |start, end| {
+                    for lane in start..end {
+                        each(Run {
+                            lane,
+                            count: 1,
+                            address: address(lane),
+                            tensor: provenance.lane(lane),
+                        });
+                    }
+                });
+            }
+        }
+    }
+
+    /// The active lanes as intervals, rising.
+    fn intervals(&self, machine: &Machine<'_>, mask: Form, mut each: impl FnMut(usize, usize)) {
+        let slot = self.mask.unwrap_or(self.pointers);
+        match mask {
+            Form::Uniform(0) => {}
+            Form::Uniform(_) | Form::Sum(..) => each(0, self.lanes),
+            Form::Box(mask) if mask.rows == 1 => each(mask.lo as usize, mask.hi as usize),
+            Form::Box(mask) => {
+                for row in mask.first..mask.last {
+                    let start = row as usize * mask.len as usize;
+                    each(start + mask.lo as usize, start + mask.hi as usize);
                 }
-                return;
             }
-        };
-        let elem = self.elem as u64;
-        let mut lane = 0;
-        while lane < self.lanes {
-            if mask.lane(lane).0 == 0 {
-                lane += 1;
-                continue;
+            Form::Ragged { .. } => {
+                let (len, intervals) = machine.frame.intervals(slot);
+                for (row, &[lo, hi]) in intervals.iter().enumerate().filter(|(_, i)| i[0] < i[1]) {
+                    let start = row * len as usize;
+                    each(start + lo as usize, start + hi as usize);
+                }
             }
-            let first = lane;
-            let mut next = pointers[first].wrapping_add(elem);
-            lane += 1;
-            match mask {
-                Tile::Uniform(_) => {
-                    while lane < self.lanes && pointers[lane] == next {
-                        next = next.wrapping_add(elem);
+            Form::Dense => {
+                let Tile::Dense(mask) = machine.frame.tile::<Bool>(slot, self.lanes) else {
+                    return;
+                };
+                let mut lane = 0;
+                while lane < self.lanes {
+                    let start = lane;
+                    while lane < self.lanes && mask[lane].0 != 0 {
                         lane += 1;
                     }
-                }
-                Tile::Dense(mask) => {
-                    while lane < self.lanes && mask[lane].0 != 0 && pointers[lane] == next {
-                        next = next.wrapping_add(elem);
-                        lane += 1;
+                    if lane > start {
+                        each(start, lane);
                     }
+                    lane += 1;
                 }
             }
-            each(Run {
-                lane: first,
-                count: lane - first,
-                address: pointers[first],
-                tensor,
-            });
         }
     }
 
     /// Checks all active lanes, reports faults, and calls `each` with what may be touched, in rising
-    /// order of lanes.
-    pub fn pieces(&self, machine: &mut Machine<'_>, mut each: impl FnMut(&Memory<'_>, Piece)) {
+    /// order of lanes. Says whether a lane was doubtful or faulty.
+    pub fn pieces(&self, machine: &mut Machine<'_>, mut each: impl FnMut(&Memory<'_>, Piece)) -> bool {
         let context = machine.context;
         let memory = &context.memory;
         let mut faulty = Vec::new();
@@ -318,6 +393,7 @@ impl Access {
                 }
             }
         });
+        let any = !faulty.is_empty();
         for (check, tensor, lane, address) in faulty {
             let key = Key {
                 check,
@@ -331,6 +407,7 @@ impl Access {
                 bytes: self.elem as u32,
             });
         }
+        any
     }
 }
 
@@ -360,43 +437,34 @@ pub fn load<T: Lane>(machine: &mut Machine<'_>, access: Access, other: Option<Sl
         }
         return;
     }
+    let all_active = matches!(form.1, None | Some(Some(1)));
     let mut buffer = machine.frame.take::<T>(out, lanes);
     let result = buffer.lanes::<T>(lanes);
     match other.map(|other| machine.frame.tile::<T>(other, lanes)) {
+        _ if all_active => {}
         Some(Tile::Uniform(value)) => result.fill(value),
         Some(Tile::Dense(values)) => result.copy_from_slice(values),
         None => result.fill(T::from_bits(0)),
     }
-    // A faulty lane is 0, whatever `other` says; faults are rare, so they are cleared beforehand only
-    // where a lane is active.
-    let mut done = 0usize;
-    access.pieces(machine, |memory, piece| {
-        done += piece.count;
+    let doubtful = access.pieces(machine, |memory, piece| {
         memory.shared.read(
             piece.allocation,
             piece.offset,
             &mut result[piece.lane..piece.lane + piece.count],
         );
     });
-    if other.is_some() {
-        clear_faulty(machine, access, done, result);
+    if doubtful {
+        clear_faulty(machine, access, result);
     }
+    let bits = result[0].to_bits();
+    machine.frame.put(out, buffer);
     if lanes == 1 {
-        let bits = result[0].to_bits();
-        machine.frame.put(out, buffer);
         machine.frame.set_uniform(out, bits);
-    } else {
-        machine.frame.put(out, buffer);
     }
 }
 
-/// Sets active lanes that could not be read to 0.
-fn clear_faulty<T: Lane>(machine: &Machine<'_>, access: Access, read: usize, result: &mut [T]) {
-    let mut active = 0;
-    access.runs(machine, |run| active += run.count);
-    if active == read {
-        return;
-    }
+/// Sets active lanes that must not be read to 0.
+fn clear_faulty<T: Lane>(machine: &Machine<'_>, access: Access, result: &mut [T]) {
     let memory = &machine.context.memory;
     access.runs(machine, |run| {
         for i in 0..run.count {
@@ -408,33 +476,46 @@ fn clear_faulty<T: Lane>(machine: &Machine<'_>, access: Access, read: usize, res
     });
 }
 
+/// Lanes of a splat that are written at once.
+const SPLAT: usize = 64;
+
 /// Stores the lanes of `value`; where several lanes hit one address, the highest wins.
 pub fn store<T: Lane>(machine: &mut Machine<'_>, access: Access, value: Slot) {
     let lanes = access.lanes;
     let mut written = std::mem::take(&mut machine.sink.written);
     // The frame is read while pieces are written, so the value's buffer is lent out for the time.
-    let lent = match machine.frame.uniform(value) {
-        Some(bits) => Err(T::from_bits(bits)),
-        None => Ok(machine.frame.take::<T>(value, lanes)),
+    let (mut lent, splat) = match machine.frame.uniform(value) {
+        Some(bits) => (None, [T::from_bits(bits); SPLAT]),
+        None => (
+            Some(machine.frame.take::<T>(value, lanes)),
+            [T::from_bits(0); SPLAT],
+        ),
     };
-    let mut row: Vec<T> = Vec::new();
-    let mut lent = lent;
     access.pieces(machine, |memory, piece| {
-        let source: &[T] = match &mut lent {
-            Ok(buffer) => &buffer.lanes::<T>(lanes)[piece.lane..piece.lane + piece.count],
-            Err(splat) => {
-                if row.len() < piece.count {
-                    row.resize(piece.count, *splat);
-                }
-                &row[..piece.count]
+        match &mut lent {
+            Some(buffer) => {
+                let source = &buffer.lanes::<T>(lanes)[piece.lane..piece.lane + piece.count];
+                memory.shared.write(piece.allocation, piece.offset, source);
             }
-        };
-        memory.shared.write(piece.allocation, piece.offset, source);
+            None => {
+                for done in (0..piece.count).step_by(SPLAT) {
+                    let part = SPLAT.min(piece.count - done);
+                    memory.shared.write(
+                        piece.allocation,
+                        piece.offset + done * size_of::<T>(),
+                        &splat[..part],
+                    );
+                }
+            }
+        }
         if let Some(log) = &mut written[piece.allocation] {
-            log.add(piece.offset as u64, (piece.offset + size_of_val(source)) as u64);
+            log.add(
+                piece.offset as u64,
+                (piece.offset + piece.count * size_of::<T>()) as u64,
+            );
         }
     });
-    if let Ok(buffer) = lent {
+    if let Some(buffer) = lent {
         machine.frame.put(value, buffer);
     }
     machine.sink.written = written;

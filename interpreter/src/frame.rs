@@ -1,10 +1,12 @@
 //! The values of one running program: slots, planned once per launch.
 //!
 //! A slot holds a tile in one of a few forms. [`Form::Uniform`] is one value for all lanes (scalars,
-//! splats) and takes no buffer; [`Form::Dense`] is one lane after the other, row-major. Every reader
-//! takes either, so a further form needs a place here and nowhere else. Buffers grow on first use and
+//! splats) and takes no buffer; [`Form::Dense`] is one lane after the other, row-major. Every step reads
+//! these two. The symbolic forms of [`crate::forms`] are read only by steps that say so; for all others
+//! the machine makes their operands dense first ([`Frame::flatten`]). Buffers grow on first use and
 //! stay: running a program allocates nothing once the worker is warm.
 
+use crate::forms::{Box as MaskBox, Mask, Sum};
 use crate::kind::Lane;
 use bytemuck::{Pod, Zeroable};
 
@@ -30,6 +32,18 @@ pub enum Form {
     Uniform(u64),
     /// One lane after the other in the slot's buffer.
     Dense,
+    /// Integers or addresses by formula, of lanes of so many bytes; a vector, if the sum has one, is in
+    /// the buffer as 64-bit integers.
+    Sum(Sum, u8),
+    /// Truth values: a box of true lanes.
+    Box(MaskBox),
+    /// Truth values: an interval per row of `len` lanes, as pairs of 32-bit integers in the buffer.
+    Ragged {
+        /// Lanes of a row.
+        len: u32,
+        /// Rows.
+        rows: u32,
+    },
 }
 
 /// The tensor that a pointer derives from: index into the launch's tensors plus one; 0 is none.
@@ -100,6 +114,8 @@ impl Taken {
 #[derive(Debug, Clone, Default)]
 pub struct Frame {
     slots: Vec<SlotData>,
+    /// Where a symbolic slot is made dense before it takes the place of the slot's own buffer.
+    spare: Vec<Line>,
 }
 
 impl Frame {
@@ -112,6 +128,7 @@ impl Frame {
         };
         Frame {
             slots: vec![empty; slots],
+            spare: Vec::new(),
         }
     }
 
@@ -142,9 +159,9 @@ impl Frame {
     /// The bits of a slot that is uniform.
     #[inline]
     pub fn uniform(&self, slot: Slot) -> Option<u64> {
-        match self.form(slot) {
+        match self.slots[slot.index()].form {
             Form::Uniform(bits) => Some(bits),
-            Form::Dense => None,
+            _ => None,
         }
     }
 
@@ -161,6 +178,178 @@ impl Frame {
         match data.form {
             Form::Uniform(bits) => Tile::Uniform(T::from_bits(bits)),
             Form::Dense => Tile::Dense(&bytemuck::cast_slice(&data.buffer)[..lanes]),
+            // The machine flattens the operands of every step that does not read forms itself.
+            _ => panic!("internal error: a symbolic tile was read as lanes"),
+        }
+    }
+
+    /// True for a slot that is neither uniform nor dense.
+    #[inline]
+    pub fn is_symbolic(&self, slot: Slot) -> bool {
+        !matches!(self.slots[slot.index()].form, Form::Uniform(_) | Form::Dense)
+    }
+
+    /// Makes a symbolic slot dense.
+    #[inline]
+    pub fn flatten(&mut self, slot: Slot) {
+        if self.is_symbolic(slot) {
+            self.flatten_form(slot);
+        }
+    }
+
+    fn flatten_form(&mut self, slot: Slot) {
+        let form = self.form(slot);
+        let lanes = match form {
+            Form::Sum(sum, _) => 1usize << sum.log2(),
+            Form::Box(mask) => mask.lanes(),
+            Form::Ragged { len, rows } => len as usize * rows as usize,
+            Form::Uniform(_) | Form::Dense => return,
+        };
+        let bytes = if let Form::Sum(_, bytes) = form {
+            bytes as usize
+        } else {
+            1
+        };
+        let lines = (lanes * bytes).div_ceil(size_of::<Line>());
+        let mut out = std::mem::take(&mut self.spare);
+        if out.len() < lines {
+            out.resize(lines, Line([0; 64]));
+        }
+        match form {
+            Form::Sum(sum, 1) => write_sum(
+                &sum,
+                self.vector(slot),
+                &mut bytemuck::cast_slice_mut(&mut out)[..lanes],
+                |x| x as u8,
+            ),
+            Form::Sum(sum, 2) => write_sum(
+                &sum,
+                self.vector(slot),
+                &mut bytemuck::cast_slice_mut(&mut out)[..lanes],
+                |x| x as u16,
+            ),
+            Form::Sum(sum, 4) => write_sum(
+                &sum,
+                self.vector(slot),
+                &mut bytemuck::cast_slice_mut(&mut out)[..lanes],
+                |x| x as u32,
+            ),
+            Form::Sum(sum, _) => write_sum(
+                &sum,
+                self.vector(slot),
+                &mut bytemuck::cast_slice_mut(&mut out)[..lanes],
+                |x| x as u64,
+            ),
+            Form::Box(mask) => {
+                let bits: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut out)[..lanes];
+                bits.fill(0);
+                for row in bits
+                    .chunks_exact_mut(mask.len as usize)
+                    .take(mask.last as usize)
+                    .skip(mask.first as usize)
+                {
+                    if mask.lo < mask.hi {
+                        row[mask.lo as usize..mask.hi as usize].fill(1);
+                    }
+                }
+            }
+            _ => {
+                let bits: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut out)[..lanes];
+                bits.fill(0);
+                let (len, intervals) = self.intervals(slot);
+                for (row, &[lo, hi]) in bits.chunks_exact_mut(len as usize).zip(intervals) {
+                    if lo < hi {
+                        row[lo as usize..hi as usize].fill(1);
+                    }
+                }
+            }
+        }
+        let data = &mut self.slots[slot.index()];
+        data.form = Form::Dense;
+        self.spare = std::mem::replace(&mut data.buffer, out);
+    }
+
+    /// The vector of a slot that is a sum; empty if it has none.
+    pub fn vector(&self, slot: Slot) -> &[i64] {
+        let data = &self.slots[slot.index()];
+        match data.form {
+            Form::Sum(sum, _) => match sum.vector_len() {
+                Some(len) => &bytemuck::cast_slice(&data.buffer)[..len],
+                None => &[],
+            },
+            _ => &[],
+        }
+    }
+
+    /// Row length and intervals of a ragged mask.
+    pub fn intervals(&self, slot: Slot) -> (u32, &[[u32; 2]]) {
+        let data = &self.slots[slot.index()];
+        match data.form {
+            Form::Ragged { len, rows } => (len, &bytemuck::cast_slice(&data.buffer)[..rows as usize]),
+            _ => (1, &[]),
+        }
+    }
+
+    /// The integers of a slot as a sum of 2^`log2` lanes, read as signed numbers of `bytes` bytes.
+    pub fn sum(&self, slot: Slot, bytes: usize, log2: u8) -> Option<Sum> {
+        match self.form(slot) {
+            Form::Uniform(bits) => Some(Sum::uniform(sign_extend(bits, bytes), log2)),
+            Form::Sum(sum, _) => Some(sum),
+            _ => None,
+        }
+    }
+
+    /// Makes a slot a sum; `vector` fills its vector, given the frame. Uniform if all lanes are equal.
+    pub fn set_sum(&mut self, slot: Slot, sum: Sum, bytes: usize, vector: impl FnOnce(&Frame, &mut [i64])) {
+        if let Some(value) = sum.constant() {
+            let bits = value as u64;
+            self.set_uniform(
+                slot,
+                if bytes < 8 {
+                    bits & ((1 << (8 * bytes)) - 1)
+                } else {
+                    bits
+                },
+            );
+            return;
+        }
+        if let Some(len) = sum.vector_len() {
+            let mut buffer = self.take::<u64>(slot, len);
+            vector(self, bytemuck::cast_slice_mut(buffer.lanes::<u64>(len)));
+            self.put(slot, buffer);
+        }
+        self.slots[slot.index()].form = Form::Sum(sum, bytes as u8);
+    }
+
+    /// Makes a slot a mask; uniform if all lanes are equal.
+    pub fn set_mask(&mut self, slot: Slot, mask: Mask) {
+        match mask {
+            Mask::Box(mask) => match mask.constant() {
+                Some(value) => self.set_uniform(slot, u64::from(value)),
+                None => self.slots[slot.index()].form = Form::Box(mask),
+            },
+            Mask::Ragged { len, intervals } => {
+                let mut buffer = self.take::<u64>(slot, intervals.len());
+                for (pair, (lo, hi)) in buffer.lanes::<u64>(intervals.len()).iter_mut().zip(&intervals) {
+                    *pair = bytemuck::cast([*lo, *hi]);
+                }
+                self.put(slot, buffer);
+                self.slots[slot.index()].form = Form::Ragged {
+                    len,
+                    rows: intervals.len() as u32,
+                };
+            }
+        }
+    }
+
+    /// The lanes of a mask slot as intervals of rows of `len` lanes; none if it is dense.
+    pub fn ragged(&self, slot: Slot, len: u32) -> Option<Vec<(u32, u32)>> {
+        match self.form(slot) {
+            Form::Box(mask) => mask.ragged(len),
+            Form::Ragged { len: own, .. } if own == len => {
+                Some(self.intervals(slot).1.iter().map(|&[lo, hi]| (lo, hi)).collect())
+            }
+            _ => None,
         }
     }
 
@@ -233,6 +422,14 @@ impl Frame {
         self.slots.swap(a.index(), b.index());
     }
 
+    /// Copies the first bytes of a slot's buffer; the copy is dense.
+    fn copy_buffer(&mut self, from: Slot, to: Slot, bytes: usize) {
+        let mut buffer = self.take::<u8>(to, bytes);
+        let source: &[u8] = bytemuck::cast_slice(&self.slots[from.index()].buffer);
+        buffer.lanes::<u8>(bytes).copy_from_slice(&source[..bytes]);
+        self.put(to, buffer);
+    }
+
     /// Copies a slot with `bytes` bytes of dense lanes.
     pub fn copy(&mut self, from: Slot, to: Slot, bytes: usize) {
         if from == to {
@@ -240,17 +437,38 @@ impl Frame {
         }
         match self.form(from) {
             Form::Uniform(bits) => self.set_uniform(to, bits),
-            Form::Dense => {
-                let mut buffer = self.take::<u8>(to, bytes);
-                if let Tile::Dense(lanes) = self.tile::<u8>(from, bytes) {
-                    buffer.lanes::<u8>(bytes).copy_from_slice(lanes);
+            Form::Dense => self.copy_buffer(from, to, bytes),
+            Form::Sum(sum, _) => {
+                if let Some(len) = sum.vector_len() {
+                    self.copy_buffer(from, to, len * 8);
                 }
-                self.put(to, buffer);
+                self.slots[to.index()].form = self.form(from);
+            }
+            Form::Box(_) => self.slots[to.index()].form = self.form(from),
+            Form::Ragged { rows, .. } => {
+                self.copy_buffer(from, to, rows as usize * 8);
+                self.slots[to.index()].form = self.form(from);
             }
         }
         if self.provenance(to) != self.provenance(from) {
             let provenance = self.provenance(from).clone();
             self.set_provenance(to, provenance);
+        }
+    }
+}
+
+/// The lowest `bytes` bytes as a signed number.
+pub fn sign_extend(bits: u64, bytes: usize) -> i64 {
+    let unused = 64 - 8 * bytes as u32;
+    ((bits << unused) as i64) >> unused
+}
+
+fn write_sum<T: Copy>(sum: &Sum, vector: &[i64], out: &mut [T], narrow: impl Fn(i64) -> T) {
+    let (len, stride) = sum.innermost();
+    for (i, row) in out.chunks_exact_mut(len).enumerate() {
+        let start = sum.at(i * len, vector);
+        for (j, lane) in row.iter_mut().enumerate() {
+            *lane = narrow(start.wrapping_add(stride.wrapping_mul(j as i64)));
         }
     }
 }

@@ -10,6 +10,7 @@
 
 pub mod access;
 pub mod checks;
+pub mod forms;
 pub mod frame;
 pub mod kind;
 pub mod lanes;

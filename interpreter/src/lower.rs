@@ -255,6 +255,7 @@ impl<'m> Lower<'m> {
     /// Adds an instruction.
     pub fn emit(&mut self, step: impl Step + 'static, ins: Vec<Slot>, outs: Vec<Slot>, lanes: u32) {
         self.code.insts.push(Inst {
+            reads_forms: step.reads_forms(),
             step: Box::new(step),
             ins: ins.into(),
             outs: outs.into(),

@@ -160,8 +160,12 @@ impl<'r> Machine<'r> {
     #[inline(always)]
     fn step(&mut self, inst: &Inst) -> Result<Flow, Stop> {
         self.at = inst.at;
+        if !inst.reads_forms {
+            inst.ins.iter().for_each(|&slot| self.frame.flatten(slot));
+        }
         let flow = inst.step.run(inst, self)?;
         if self.taint.is_active() {
+            inst.ins.iter().for_each(|&slot| self.frame.flatten(slot));
             inst.step.taint(inst, self);
         }
         Ok(flow)

@@ -31,6 +31,11 @@ pub trait Step: Debug + Send + Sync {
         crate::taint::lanewise(inst, machine);
     }
 
+    /// True if the step reads symbolic operands ([`crate::forms`]); others get them dense.
+    fn reads_forms(&self) -> bool {
+        false
+    }
+
     /// The code nested in this instruction (the region of a reduce), for liveness and listings.
     fn nested(&self) -> Option<&Code> {
         None
@@ -58,6 +63,8 @@ pub struct Inst {
     pub at: At,
     /// Bit i is set when operand i is not read again: its slot may be taken over.
     pub kills: u64,
+    /// What the step says of itself, kept where the machine looks.
+    pub reads_forms: bool,
 }
 
 /// A run of instructions with its labels.

@@ -5,6 +5,7 @@ use crate::kind::{Bool, Kind, Lane};
 use crate::lanes::{Apply, Signless, elementwise as lane_loop};
 use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
+use crate::steps::symbolic;
 use crate::taint::{self, BirthDetail, Births};
 use crate::tape::{Inst, Step};
 use crate::with_width;
@@ -27,6 +28,30 @@ impl Step for Elementwise {
     }
 }
 
+/// Integer arithmetic that offsets are made of: by formula where the operands have one.
+#[derive(Debug)]
+struct Offsets {
+    code: OpCode,
+    kind: Kind,
+    apply: Apply,
+}
+
+impl Step for Offsets {
+    #[inline]
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        if !symbolic::arithmetic(self.code, self.kind, inst, machine) {
+            symbolic::flatten(inst, machine);
+            let lanes = inst.lanes(machine);
+            (self.apply)(&mut machine.frame, &inst.ins, inst.outs[0], lanes);
+        }
+        Ok(Flow::Next)
+    }
+
+    fn reads_forms(&self) -> bool {
+        true
+    }
+}
+
 /// `arith.andi` and `arith.ori`: a defined 0 (or all ones) decides whatever the other lane is.
 #[derive(Debug)]
 struct Bitwise {
@@ -36,8 +61,16 @@ struct Bitwise {
 }
 
 impl Step for Bitwise {
+    fn reads_forms(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        if self.and && self.kind == Kind::Bool && symbolic::and(inst, machine) {
+            return Ok(Flow::Next);
+        }
+        symbolic::flatten(inst, machine);
         let lanes = inst.lanes(machine);
         (self.apply)(&mut machine.frame, &inst.ins, inst.outs[0], lanes);
         Ok(Flow::Next)
@@ -81,6 +114,7 @@ impl Step for Bitwise {
 /// Integer division and remainder: lanes without a result are undefined.
 #[derive(Debug)]
 struct Division {
+    code: OpCode,
     apply: Apply,
     kind: Kind,
     signed: bool,
@@ -137,7 +171,15 @@ impl Division {
 }
 
 impl Step for Division {
+    fn reads_forms(&self) -> bool {
+        true
+    }
+
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        if symbolic::arithmetic(self.code, self.kind, inst, machine) {
+            return Ok(Flow::Next);
+        }
+        symbolic::flatten(inst, machine);
         let lanes = inst.lanes(machine);
         if !machine.taint.is_active() && !self.faulty_lanes(inst, machine).is_empty() {
             machine.taint.activate();
@@ -190,10 +232,17 @@ pub fn elementwise(lower: &mut Lower<'_>, function: &Function, op: OpId, _: Clas
     let out = lower.result(function, op)?;
     let lanes = lower.lanes(function, data.results[0]);
     let outs = vec![out];
-    match data.code {
+    let code = data.code;
+    match code {
+        OpCode::AddI | OpCode::SubI | OpCode::MulI | OpCode::ShlI | OpCode::MinSI | OpCode::MaxSI
+            if kind != Kind::Bool =>
+        {
+            lower.emit(Offsets { code, kind, apply }, ins, outs, lanes);
+        }
         OpCode::DivSI | OpCode::RemSI | OpCode::CeilDivSI | OpCode::FloorDivSI => {
             lower.emit(
                 Division {
+                    code,
                     apply,
                     kind,
                     signed: true,
@@ -206,6 +255,7 @@ pub fn elementwise(lower: &mut Lower<'_>, function: &Function, op: OpId, _: Clas
         OpCode::DivUI | OpCode::RemUI | OpCode::CeilDivUI => {
             lower.emit(
                 Division {
+                    code,
                     apply,
                     kind,
                     signed: false,

@@ -9,6 +9,7 @@ use crate::num::float::{
     Bf16, F8E4M3, F8E4M3B11Fnuz, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F16, RoundTowardZero, StoredFloat,
 };
 use crate::num::int::{FromFloat, ToFloat};
+use crate::steps::symbolic;
 use crate::tape::{Inst, Step};
 use tilescope_diagnostics::Result;
 use tilescope_ir::attrs::Rounding;
@@ -27,6 +28,30 @@ impl Step for Convert {
         let lanes = inst.lanes(machine);
         (self.apply)(&mut machine.frame, inst.ins[0], inst.outs[0], lanes);
         Ok(Flow::Next)
+    }
+}
+
+/// Integer to integer: a formula stays one where its values fit.
+#[derive(Debug)]
+struct Widen {
+    from: Kind,
+    to: Kind,
+    signed: bool,
+    apply: Apply,
+}
+
+impl Step for Widen {
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        if !symbolic::convert(self.from, self.to, self.signed, inst, machine) {
+            symbolic::flatten(inst, machine);
+            let lanes = inst.lanes(machine);
+            (self.apply)(&mut machine.frame, inst.ins[0], inst.outs[0], lanes);
+        }
+        Ok(Flow::Next)
+    }
+
+    fn reads_forms(&self) -> bool {
+        true
     }
 }
 
@@ -281,7 +306,22 @@ pub fn cast(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> 
     let ins = lower.operands(data);
     let out = lower.result(function, op)?;
     let lanes = lower.lanes(function, data.results[0]);
-    lower.emit(Convert { apply }, ins, vec![out], lanes);
+    let signed = matches!(data.code, OpCode::ExtSI | OpCode::IndexCast | OpCode::TruncI);
+    if from.is_float() || to.is_float() {
+        lower.emit(Convert { apply }, ins, vec![out], lanes);
+    } else {
+        lower.emit(
+            Widen {
+                from,
+                to,
+                signed,
+                apply,
+            },
+            ins,
+            vec![out],
+            lanes,
+        );
+    }
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
 use crate::num::float::{Bf16, F8E4M3, F8E5M2, F16, StoredFloat};
 use crate::num::math::Arithmetic;
+use crate::steps::symbolic;
 use crate::taint::{self, Births};
 use crate::tape::{Inst, Step};
 use crate::with_width;
@@ -27,6 +28,29 @@ impl Step for Compare {
         let lanes = inst.lanes(machine);
         (self.apply)(&mut machine.frame, &inst.ins, inst.outs[0], lanes);
         Ok(Flow::Next)
+    }
+}
+
+/// `arith.cmpi`: of formulas, a mask by formula.
+#[derive(Debug)]
+struct CompareInt {
+    predicate: IntPredicate,
+    kind: Kind,
+    apply: Apply,
+}
+
+impl Step for CompareInt {
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        if self.kind == Kind::Bool || !symbolic::compare(self.predicate, self.kind, inst, machine) {
+            symbolic::flatten(inst, machine);
+            let lanes = inst.lanes(machine);
+            (self.apply)(&mut machine.frame, &inst.ins, inst.outs[0], lanes);
+        }
+        Ok(Flow::Next)
+    }
+
+    fn reads_forms(&self) -> bool {
+        true
     }
 }
 
@@ -117,14 +141,24 @@ pub fn cmp_int(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<(
     let Attrs::CmpI(predicate) = data.attrs else {
         return Err(lower.unsupported(function, op, "a comparison without predicate"));
     };
-    let apply = match lower.kind(function, data.operands[0]) {
+    let kind = lower.kind(function, data.operands[0]);
+    let apply = match kind {
         Kind::Bool => int_loop::<Bool>(predicate),
         Kind::I8 => int_loop::<u8>(predicate),
         Kind::I16 => int_loop::<u16>(predicate),
         Kind::I32 => int_loop::<u32>(predicate),
         _ => int_loop::<u64>(predicate),
     };
-    emit(lower, function, op, Compare { apply })
+    emit(
+        lower,
+        function,
+        op,
+        CompareInt {
+            predicate,
+            kind,
+            apply,
+        },
+    )
 }
 
 /// `arith.cmpf`.

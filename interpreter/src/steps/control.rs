@@ -60,6 +60,10 @@ pub struct Move {
 }
 
 impl Step for Move {
+    fn reads_forms(&self) -> bool {
+        true
+    }
+
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         for (i, (&from, &to)) in inst.ins.iter().zip(&inst.outs).enumerate() {
             if inst.kills(i) {

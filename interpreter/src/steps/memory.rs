@@ -7,6 +7,7 @@ use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
 use crate::sink::AccessKind;
 use crate::steps::cast::owners;
+use crate::steps::symbolic;
 use crate::taint;
 use crate::tape::{Inst, Order, Step};
 use crate::with_width;
@@ -34,7 +35,17 @@ impl AddPtr {
 }
 
 impl Step for AddPtr {
+    fn reads_forms(&self) -> bool {
+        true
+    }
+
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        if self.offset != Kind::Bool && symbolic::add_ptr(self.offset, self.bytes, inst, machine) {
+            let provenance = machine.frame.provenance(inst.ins[0]).clone();
+            machine.frame.set_provenance(inst.outs[0], provenance);
+            return Ok(Flow::Next);
+        }
+        symbolic::flatten(inst, machine);
         let lanes = inst.lanes(machine);
         match self.offset {
             Kind::I8 => self.add::<u8>(inst, machine, lanes, |o| i64::from(o as i8)),
@@ -79,7 +90,14 @@ struct Load {
 }
 
 impl Step for Load {
+    fn reads_forms(&self) -> bool {
+        true
+    }
+
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        if let Some(&other) = inst.ins.get(2) {
+            machine.frame.flatten(other);
+        }
         machine.synced |= self.volatile;
         let access = Access {
             kind: AccessKind::Load,
@@ -153,7 +171,12 @@ struct Store {
 }
 
 impl Step for Store {
+    fn reads_forms(&self) -> bool {
+        true
+    }
+
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        machine.frame.flatten(inst.ins[inst.ins.len() - 1]);
         let access = Access {
             kind: AccessKind::Store,
             pointers: inst.ins[0],

@@ -11,3 +11,4 @@ pub mod math;
 pub mod memory;
 pub mod reduce;
 pub mod shape;
+pub mod symbolic;

@@ -3,10 +3,12 @@
 //! Each is a rearrangement, written once for any lane type; values, tensors of pointers and births of
 //! undefined lanes all go through it.
 
+use crate::forms::Sum;
 use crate::frame::{Provenance, Slot, Tile};
 use crate::kind::{Kind, Lane};
 use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
+use crate::steps::symbolic;
 use crate::taint::{self, Births};
 use crate::tape::{Inst, Step};
 use crate::with_width;
@@ -182,6 +184,35 @@ impl Rearrange for Strided {
     }
 }
 
+/// `tt.broadcast`: of a formula, a formula.
+#[derive(Debug)]
+struct Broadcast {
+    lanes: Moved<Strided>,
+    /// Logarithms of sizes, outermost first; true for dimensions that the operand has.
+    keep: Vec<(u8, bool)>,
+}
+
+impl Step for Broadcast {
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        if symbolic::broadcast(&self.keep, self.lanes.kind, inst, machine) {
+            if self.lanes.kind == Kind::Ptr {
+                self.lanes.provenance(inst, machine);
+            }
+            return Ok(Flow::Next);
+        }
+        symbolic::flatten(inst, machine);
+        self.lanes.run(inst, machine)
+    }
+
+    fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        self.lanes.taint(inst, machine);
+    }
+
+    fn reads_forms(&self) -> bool {
+        true
+    }
+}
+
 /// Two tiles along a new last dimension.
 #[derive(Debug)]
 struct Interleaved;
@@ -231,6 +262,13 @@ struct Range {
 impl Step for Range {
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         let start = self.start;
+        if inst.lanes > 1
+            && let Some(sum) = Sum::range(i64::from(start), inst.lanes.trailing_zeros() as u8)
+            && sum.fits(32)
+        {
+            machine.frame.set_sum(inst.outs[0], sum, 4, |_, _| {});
+            return Ok(Flow::Next);
+        }
         machine
             .frame
             .fill::<u32>(inst.outs[0], inst.lanes as usize, |_, i| {
@@ -384,7 +422,26 @@ pub fn broadcast(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result
     let (from, to) = shapes(function, op);
     let strides = from.strides();
     let strides = (0..to.rank()).map(|axis| if from.dim(axis) == 1 { 0 } else { strides[axis] });
-    emit(lower, function, op, Strided::new(to.dims(), strides))
+    let how = Strided::new(to.dims(), strides);
+    let keep = (0..to.rank())
+        .map(|axis| {
+            (
+                to.dim(axis).trailing_zeros() as u8,
+                from.dim(axis) == to.dim(axis),
+            )
+        })
+        .collect();
+    let data = &function.ops[op];
+    let kind = lower.kind(function, data.operands[0]);
+    let lanes = Moved {
+        kind,
+        from: vec![from.elements()],
+        how,
+    };
+    let ins = lower.operands(data);
+    let out = lower.result(function, op)?;
+    lower.emit(Broadcast { lanes, keep }, ins, vec![out], to.elements() as u32);
+    Ok(())
 }
 
 /// `tt.trans`.
