@@ -4,9 +4,11 @@
 //! to a kernel's parameters and makes the data. Reads files only through [`Files`], given by the caller.
 //!
 //! The stages: [`LaunchFile::parse`] (text to tree), [`LaunchFile::bind`] (tree and kernel signatures
-//! to [`Launch`]es), [`Bound::allocate`] (to [`Memory`], any number of times, with the same bytes).
+//! to [`Launch`]es), [`Bound::allocate`] (to [`Memory`], any number of times, with the same bytes). A
+//! [`LaunchBuilder`] makes in Rust what a launch file says.
 
 mod bind;
+mod builder;
 mod data_file;
 mod dtype;
 pub mod expr;
@@ -21,6 +23,7 @@ mod resolve;
 mod toml_tree;
 
 pub use bind::{Bound, Parameter, Signature};
+pub use builder::{Element, GivenData, LaunchBuilder, TensorInit};
 pub use data_file::{DataArray, Files, MAX_DATA_BYTES, NoFiles, read_data, write_npy, write_safetensors};
 pub use file::{
     Constexpr, ConstexprValue, Expect, KernelRef, LaunchFile, LaunchSpec, Oracle, Overrides, Var,

@@ -5,7 +5,7 @@
 //! (those of formulas belong to the crate `oracle`), and complex numbers.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Write};
 
 use tilescope_diagnostics::{Error, Result, closest};
 
@@ -80,9 +80,23 @@ impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Int(v) => write!(f, "{v}"),
+            Value::Float(v) if v.is_nan() => f.write_str("nan"),
             Value::Float(v) => write!(f, "{v:?}"),
             Value::Bool(v) => write!(f, "{v}"),
-            Value::Str(v) => write!(f, "'{}'", v.escape_default()),
+            Value::Str(v) => {
+                f.write_str("'")?;
+                for c in v.chars() {
+                    match c {
+                        '\\' | '\'' => write!(f, "\\{c}")?,
+                        '\n' => f.write_str("\\n")?,
+                        '\t' => f.write_str("\\t")?,
+                        '\r' => f.write_str("\\r")?,
+                        '\0' => f.write_str("\\0")?,
+                        c => f.write_char(c)?,
+                    }
+                }
+                f.write_str("'")
+            }
             Value::None => f.write_str("none"),
             Value::Symbol(v) => f.write_str(v),
             Value::Tuple(items) => {

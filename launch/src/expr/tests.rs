@@ -279,6 +279,17 @@ fn depth_and_length_are_bounded() {
 
 proptest::proptest! {
     #[test]
+    fn values_are_read_back_as_printed(text in "\\PC{0,20}", number in proptest::num::f64::ANY, int: i128) {
+        let ints = Value::Int(int.max(-i128::MAX));
+        for value in [Value::Str(text.clone() + "\n\t'\\"), Value::Float(number), ints, Value::Tuple(vec![Value::Bool(true), Value::None])] {
+            let printed = value.to_string();
+            let read = Expression::parse_text("x", &printed).and_then(|e| Scope::new().evaluate(&e)).unwrap();
+            assert_eq!(read.to_string(), printed);
+            assert!(read == value || number.is_nan());
+        }
+    }
+
+    #[test]
     fn no_text_panics(text in "\\PC{0,60}") {
         let _ = eval(&text);
     }

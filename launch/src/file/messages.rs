@@ -13,7 +13,7 @@
     ("kernel = 3\ngrid = [1]\n", "a.launch.toml:1:10: `kernel` must be a string: this is an integer"),
     ("kernel = \"k.ttir\"\ngird = [1]\n", "a.launch.toml:2:1: unknown key `gird` in a launch file (help: did you mean `grid`?)"),
     ("kernel = \"k.ttir\"\ngrid = [1]\nqqq = 1\n", "a.launch.toml:3:1: unknown key `qqq` in a launch file"),
-    ("kernel = \"k.ttir\"\ngrid = [1]\nseed = -1\n", "a.launch.toml:3:8: `seed` must not be negative: this is an integer"),
+    ("kernel = \"k.ttir\"\ngrid = [1]\nseed = -1\n", "a.launch.toml:3:8: `seed` must lie in 0 to 2^64 - 1: this is an integer"),
     ("kernel = \"k.ttir\"\ngrid = [1]\nseed = 1.5\n", "a.launch.toml:3:8: `seed` must be an integer: this is a float"),
     ("kernel = \"k.ttir\"\ngrid = [\"n_rws\"]\n[vars]\nn_rows = 3\n", "a.launch.toml:2:10: unknown name `n_rws`: not defined before this place (help: did you mean `n_rows`?)"),
     ("kernel = \"k.ttir\"\ngrid = [\"1 +\"]\n", "a.launch.toml:2:13: the expression ends too early: expected a value"),

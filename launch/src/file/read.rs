@@ -10,7 +10,7 @@ use super::{
     Constexpr, ConstexprValue, Entry, EntryKind, Expect, FillKind, FillSpec, KernelRef, LaunchFile,
     LaunchSpec, Oracle, Origin, Spelled, TensorSpec, Var,
 };
-use crate::expr::{Expression, Node, NodeKind};
+use crate::expr::{Expression, Node, NodeKind, Scope};
 use crate::toml_tree::{self, Item, Key, Kind, Table};
 use crate::{CompileOptions, Dtype, Role};
 
@@ -119,10 +119,12 @@ impl Reader<'_> {
         let Some(item) = root.find("seed") else {
             return Ok(0);
         };
-        match self.integer(item, "`seed`")? {
-            seed if seed >= 0 => Ok(seed as u64),
-            _ => Err(item.error(self.source, "`seed` must not be negative")),
+        if !matches!(item.kind, Kind::Plain("an integer")) {
+            return Err(item.error(self.source, "`seed` must be an integer"));
         }
+        let value = Scope::new().evaluate(&item.expression(self.source, "`seed`")?)?;
+        let seed = value.as_int().and_then(|seed| u64::try_from(seed).ok());
+        seed.ok_or_else(|| item.error(self.source, "`seed` must lie in 0 to 2^64 - 1"))
     }
 
     fn integer(&self, item: &Item, what: &str) -> Result<i64> {
@@ -131,7 +133,7 @@ impl Reader<'_> {
             return Err(error());
         }
         let expression = item.expression(self.source, what)?;
-        let value = crate::expr::Scope::new().evaluate(&expression)?.as_int();
+        let value = Scope::new().evaluate(&expression)?.as_int();
         value.and_then(|v| i64::try_from(v).ok()).ok_or_else(error)
     }
 
