@@ -1,2 +1,42 @@
-//! tilescope-cli
-fn main() {}
+//! The `tilescope` command: a thin layer of argument parsing and printing over the other crates.
+//!
+//! Only this crate prints, exits, or reads the clock and the environment.
+
+mod args;
+mod commands;
+mod crash;
+mod engine;
+mod files;
+mod interrupt;
+mod output;
+mod progress;
+mod status;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+use status::Status;
+use terminal::Terminal;
+
+fn main() -> ExitCode {
+    crash::guard(|| run(&Cli::parse())).into()
+}
+
+fn run(cli: &Cli) -> Status {
+    interrupt::install();
+    let terminal = Terminal::new(&cli.global);
+    let result = match &cli.command {
+        Command::Check(args) => commands::check::run(args, &cli.global, &terminal),
+        Command::Run(args) => commands::run::run(args, &cli.global, &terminal),
+        Command::Emit(args) => commands::emit::run(args, &terminal),
+        Command::Kernels => commands::kernels::run(&terminal),
+        Command::Explain(args) => commands::explain::run(args, &terminal),
+    };
+    result.unwrap_or_else(|error| {
+        terminal::message(&format!("error: {error:#}\n"));
+        Status::Input
+    })
+}

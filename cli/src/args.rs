@@ -1,0 +1,151 @@
+//! The command line: every command and option, and nothing else.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+
+const AFTER_HELP: &str = "\
+A LAUNCH is a launch file (NAME.launch.toml) or the name of a built-in example (see `tilescope kernels`).
+
+Exit status: 0 nothing wrong (warnings and notes may be printed); 1 an error was found in a kernel or an
+output differs; 2 bad usage, input or output file; 3 something asked for is not supported; 70 a bug in
+tilescope; 130 interrupted. With several launches all are run, and the worst counts in the order 2, 3, 1, 0.
+
+Environment: NO_COLOR turns colours off.";
+
+/// Checks, runs and explains Triton tile kernels on the CPU: no GPU, no Python, no Triton.
+#[derive(Debug, Parser)]
+#[command(name = "tilescope", version, after_help = AFTER_HELP, max_term_width = 110)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Options of every command.
+    #[command(flatten)]
+    pub global: Global,
+}
+
+/// Options that every command takes.
+#[derive(Debug, Clone, Args)]
+pub struct Global {
+    /// Print findings only: no summary, no output of kernels, no progress
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// When to colour text
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
+    pub color: When,
+}
+
+/// Form of the report on stdout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// For programs: one JSON document
+    Json,
+}
+
+/// When to colour text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run launches with all checks and compare their outputs with what the launch file expects
+    Check(Check),
+    /// Run a launch, show a summary of its outputs and write them to files
+    Run(Run),
+    /// Print a kernel in another form
+    Emit(Emit),
+    /// List the built-in examples
+    Kernels,
+    /// Explain a check: what it means, a kernel that shows it, the usual fix
+    Explain(Explain),
+}
+
+/// Options of a run.
+#[derive(Debug, Clone, Args)]
+pub struct RunOptions {
+    /// Form of the report
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Threads to run programs on [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: Option<u32>,
+    /// Stop a program after this many operations
+    #[arg(long, value_name = "N", default_value_t = 100_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_steps: u64,
+    /// Report at most this many findings per launch
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub max_findings: usize,
+    /// Add the SHA-256 of each output to the summary
+    #[arg(long)]
+    pub hash: bool,
+}
+
+/// `tilescope check`.
+#[derive(Debug, Args)]
+pub struct Check {
+    /// Launch files or names of built-in examples
+    #[arg(required = true, value_name = "LAUNCH", action = ArgAction::Append)]
+    pub launches: Vec<String>,
+    /// How to run.
+    #[command(flatten)]
+    pub run: RunOptions,
+}
+
+/// `tilescope run`.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// A launch file or the name of a built-in example
+    #[arg(value_name = "LAUNCH")]
+    pub launch: String,
+    /// Write each output to DIR/NAME.npy, or all to one file where the name ends in .safetensors
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Run without checks; accesses outside a tensor still end the program that makes them
+    #[arg(long)]
+    pub no_checks: bool,
+    /// How to run.
+    #[command(flatten)]
+    pub run: RunOptions,
+}
+
+/// `tilescope emit`.
+#[derive(Debug, Args)]
+pub struct Emit {
+    /// A launch file or the name of a built-in example
+    #[arg(value_name = "LAUNCH")]
+    pub launch: String,
+    /// Which form.
+    #[command(flatten)]
+    pub form: EmitForm,
+}
+
+/// The forms a kernel can be printed in.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct EmitForm {
+    /// TTIR text, which Triton reads too
+    #[arg(long)]
+    pub ttir: bool,
+    /// The interpreter's tape for this launch
+    #[arg(long)]
+    pub tape: bool,
+}
+
+/// `tilescope explain`.
+#[derive(Debug, Args)]
+pub struct Explain {
+    /// The check's id, as in error[ID]; none lists all checks
+    #[arg(value_name = "ID")]
+    pub id: Option<String>,
+}

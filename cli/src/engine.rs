@@ -1,0 +1,285 @@
+//! The way of a launch, from a name on the command line to a [`Launched`]: the one file that calls the other crates.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use tilescope_diagnostics::{Error, Finding, Launched, Source};
+use tilescope_interpreter::{Control, Options, Prepared};
+use tilescope_ir::{FuncId, VerifiedModule};
+use tilescope_kernels::reference;
+use tilescope_launch::{Bound, Launch, LaunchFile, Memory, Overrides, Role, Signature, Tensor};
+use tilescope_oracle::{Accumulation, expectations, judge, summary};
+
+use crate::args::RunOptions;
+use crate::files::{self, Files, KernelTexts};
+use crate::{interrupt, progress};
+
+/// Why a launch is not run: one error, or several of one text.
+#[derive(Debug)]
+#[allow(clippy::vec_box, reason = "errors travel boxed everywhere else")]
+pub struct Refused(pub Vec<Box<Error>>);
+
+impl From<Box<Error>> for Refused {
+    fn from(error: Box<Error>) -> Refused {
+        Refused(vec![error])
+    }
+}
+
+impl From<Vec<Box<Error>>> for Refused {
+    fn from(errors: Vec<Box<Error>>) -> Refused {
+        Refused(errors)
+    }
+}
+
+type Result<T, E = Refused> = std::result::Result<T, E>;
+
+/// A launch file with its kernels read and its arguments evaluated; nothing is allocated or run.
+#[derive(Debug)]
+pub struct Opened {
+    /// The launch file.
+    pub file: LaunchFile,
+    /// Its launches, bound.
+    pub bound: Bound,
+    /// The kernel of each launch.
+    pub kernels: Vec<Kernel>,
+    files: Files,
+}
+
+/// A kernel of a launch.
+#[derive(Debug, Clone)]
+pub struct Kernel {
+    /// Its module.
+    pub module: Arc<VerifiedModule>,
+    /// The function launched.
+    pub function: FuncId,
+    /// Its text.
+    pub ttir: Arc<Source>,
+    path: String,
+}
+
+/// How to run.
+#[derive(Debug, Clone, Copy)]
+pub struct How<'a> {
+    /// Options of the command line.
+    pub options: &'a RunOptions,
+    /// With all checks.
+    pub checks: bool,
+    /// Compare with `[expect]`.
+    pub expect: bool,
+    /// Summarise the outputs.
+    pub summaries: bool,
+    /// Draw progress on stderr.
+    pub progress: bool,
+}
+
+impl How<'_> {
+    fn interpreter(&self) -> Options {
+        Options {
+            threads: self.options.threads.map(|n| n as usize),
+            checks: self.checks,
+            max_steps: self.options.max_steps,
+            max_findings: self.options.max_findings,
+            ..Options::default()
+        }
+    }
+}
+
+/// What a command gets back.
+#[derive(Debug)]
+pub struct Done {
+    /// One per launch of the file.
+    pub launched: Vec<Launched>,
+    /// The tensors as the last launch left them.
+    pub memory: Memory,
+}
+
+/// Reads a launch and its kernels.
+///
+/// # Errors
+/// Everything that can be wrong with them, before anything is allocated.
+pub fn open(argument: &str) -> Result<Opened> {
+    let (source, files) = files::open(argument)?;
+    let file = LaunchFile::parse(source)?;
+    let mut kernels: Vec<Kernel> = Vec::new();
+    for index in 0..file.launches().len() {
+        kernels.push(kernel(&file, index, &files, &kernels)?);
+    }
+    let signatures: Vec<Signature> = kernels
+        .iter()
+        .map(|k| Signature::of(&k.module, k.function))
+        .collect();
+    let bound = file.bind(&signatures, &Overrides::default())?;
+    Ok(Opened {
+        file,
+        bound,
+        kernels,
+        files,
+    })
+}
+
+fn kernel(file: &LaunchFile, index: usize, files: &Files, known: &[Kernel]) -> Result<Kernel> {
+    let reference = &file.launches()[index].kernel;
+    let path = &reference.path;
+    if let Some(same) = known.iter().find(|k| k.path == *path) {
+        let function = file.find_kernel(index, &same.module)?;
+        return Ok(Kernel {
+            function,
+            ..same.clone()
+        });
+    }
+    if path.ends_with(".py") {
+        let error = Error::unsupported(format!(
+            "cannot run `{path}`: Python sources are not read by this version"
+        ));
+        return Err(error
+            .at(file.source(), reference.span.clone(), "")
+            .help("name the .ttir file that Triton made of it; the README says how to get it")
+            .into());
+    }
+    let ttir = files.text(path).map_err(|why| {
+        file.error(
+            &reference.span,
+            format!("cannot read the kernel `{path}`: {why}"),
+            "",
+        )
+    })?;
+    let module = Arc::new(VerifiedModule::new(tilescope_ir::text::parse(&ttir)?)?);
+    let function = file.find_kernel(index, &module)?;
+    Ok(Kernel {
+        module,
+        function,
+        ttir,
+        path: path.clone(),
+    })
+}
+
+impl Opened {
+    /// The texts that findings of a launch point into.
+    pub fn texts(&self, launch: usize) -> KernelTexts<'_> {
+        let kernel = &self.kernels[launch];
+        KernelTexts {
+            ttir: &kernel.ttir,
+            files: self.files.beside(&kernel.path),
+        }
+    }
+
+    /// Lowers the kernel of a launch.
+    ///
+    /// # Errors
+    /// Names what is not supported, with its place.
+    pub fn prepare(&self, launch: usize, options: Options) -> Result<Prepared<'_>> {
+        let kernel = &self.kernels[launch];
+        Ok(Prepared::new(
+            &kernel.module,
+            kernel.function,
+            &self.bound.launches[launch],
+            options,
+        )?)
+    }
+
+    /// Runs all launches of the file, in order, on one memory.
+    ///
+    /// # Errors
+    /// What is not supported; what cannot be allocated or read; mistakes in `[expect]`. All before the
+    /// first program runs.
+    pub fn run(&self, how: &How<'_>) -> Result<Done> {
+        let options = how.interpreter();
+        let launches = 0..self.kernels.len();
+        let prepared = launches
+            .map(|i| self.prepare(i, options))
+            .collect::<Result<Vec<Prepared<'_>>>>()?;
+        let mut memory = self.bound.allocate(&self.files, available_memory())?;
+        let expected = match how.expect {
+            true => expectations(&self.file, &self.bound, &memory, &self.files, &reference)?,
+            false => Vec::new(),
+        };
+        let mut launched = Vec::new();
+        for (index, prepared) in prepared.iter().enumerate() {
+            let launch = &self.bound.launches[index];
+            let mut one = run_one(prepared, launch, &mut memory, how)?;
+            let last = index + 1 == self.kernels.len();
+            if last && !one.interrupted {
+                let accumulation = self.accumulation();
+                match judge(&expected, launch, &memory, accumulation) {
+                    Ok(mismatches) => add(&mut one, mismatches, how.options.max_findings),
+                    Err(why) => return Err(Error::input(format!("cannot compare the outputs: {why}")).into()),
+                }
+            }
+            if how.summaries {
+                let outputs = launch.tensors.iter().filter(|t| t.role != Role::In);
+                one.outputs = outputs.map(|t| summary(t, &memory, how.options.hash)).collect();
+            }
+            let stop = one.interrupted;
+            launched.push(one);
+            if stop {
+                break;
+            }
+        }
+        if let Some(first) = launched.first_mut() {
+            first.notes = self.bound.notes.clone();
+        }
+        Ok(Done { launched, memory })
+    }
+
+    fn accumulation(&self) -> Accumulation {
+        let of_each = self.kernels.iter().map(|k| Accumulation::of(&k.module));
+        of_each.fold(Accumulation::None, |all, one| match (all, one) {
+            (Accumulation::Tf32, _) | (_, Accumulation::Tf32) => Accumulation::Tf32,
+            (Accumulation::Sums, _) | (_, Accumulation::Sums) => Accumulation::Sums,
+            (Accumulation::None, Accumulation::None) => Accumulation::None,
+        })
+    }
+
+    /// The tensors that a run may have changed: those not of role `in`.
+    pub fn outputs(&self) -> impl Iterator<Item = &Tensor> {
+        self.bound.tensors().iter().filter(|t| t.role != Role::In)
+    }
+}
+
+fn run_one(prepared: &Prepared<'_>, launch: &Launch, memory: &mut Memory, how: &How<'_>) -> Result<Launched> {
+    let done = AtomicU64::new(0);
+    let count = |programs| {
+        done.fetch_add(programs, Ordering::Relaxed);
+    };
+    let control = Control {
+        cancel: interrupt::flag(),
+        progress: &count,
+    };
+    let (outcome, elapsed) = progress::with_bar(how.progress, prepared.programs(), &done, || {
+        let started = Instant::now();
+        let outcome = prepared.run(memory, &control);
+        (outcome, started.elapsed())
+    });
+    let outcome = outcome?;
+    Ok(Launched {
+        launch: launch.name.clone(),
+        kernel: launch.kernel.clone(),
+        grid: launch.grid,
+        programs: outcome.programs,
+        elapsed_s: elapsed.as_secs_f64(),
+        outputs: Vec::new(),
+        prints: outcome.prints,
+        findings: outcome.findings,
+        findings_cut: outcome.findings_cut,
+        interrupted: outcome.interrupted,
+        notes: Vec::new(),
+    })
+}
+
+/// Findings about the whole launch come after those with a place.
+fn add(launched: &mut Launched, findings: Vec<Finding>, max: usize) {
+    launched.findings.extend(findings);
+    launched.findings_cut |= launched.findings.len() > max;
+    launched.findings.truncate(max);
+}
+
+/// Bytes that the machine can spare; where that is not to be known, no limit.
+fn available_memory() -> u64 {
+    let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = meminfo
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kilobytes = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kilobytes.map_or(u64::MAX, |kb| kb.saturating_mul(1024))
+}
