@@ -11,6 +11,7 @@
 use crate::checks::hint;
 use crate::frame::Slot;
 use crate::kind::Kind;
+use crate::simd::Cpu;
 use crate::steps;
 use crate::tape::{At, Code, Inst, Label, Order, Origin, Preset, Step, What};
 use std::collections::HashMap;
@@ -229,6 +230,16 @@ impl<'m> Lower<'m> {
         Slot(self.slots.len() as u32 - 1)
     }
 
+    /// Kind of the lanes of a slot.
+    pub fn slot_kind(&self, slot: Slot) -> Kind {
+        self.slots.get(slot.0 as usize).map_or(Kind::Ptr, |s| s.0)
+    }
+
+    /// The vector instructions that flat loops may use.
+    pub fn cpu(&self) -> Cpu {
+        Cpu::detect()
+    }
+
     /// Lets a value live in slots that exist.
     pub fn alias(&mut self, value: ValueId, slots: Vec<Slot>) {
         self.scope().values.insert(value, slots);
@@ -332,7 +343,7 @@ impl<'m> Lower<'m> {
     /// Lowers a function body: one block, or a control-flow graph in reverse postorder.
     fn body(&mut self, function: &Function) -> Result<()> {
         self.enter(function, None)?;
-        let blocks = reverse_postorder(function);
+        let blocks = reverse_postorder(function, function.entry());
         for &block in &blocks {
             let label = self.label();
             self.scope().labels.insert(block, label);
@@ -455,9 +466,57 @@ impl<'m> Lower<'m> {
         Ok(code)
     }
 
-    /// A region with early exits in it (`cf` in `tt.map_elementwise`).
-    fn nested_graph(&mut self, function: &Function, op: OpId, _batch: u32) -> Result<Code> {
-        Err(self.unsupported(function, op, "a region of several blocks is not run yet"))
+    /// A region with early exits in it (`cf` in `tt.map_elementwise`): every return moves its values to the
+    /// results and goes to the end.
+    fn nested_graph(&mut self, function: &Function, op: OpId, batch: u32) -> Result<Code> {
+        let entry = function.regions[function.ops[op].regions[0]].blocks[0];
+        let outer = std::mem::take(&mut self.code);
+        let outer_batch = self.batch.replace(batch);
+        let lowered = self.graph(function, entry);
+        self.batch = outer_batch;
+        let mut code = std::mem::replace(&mut self.code, outer);
+        code.branches = true;
+        lowered?;
+        Ok(code)
+    }
+
+    fn graph(&mut self, function: &Function, entry: BlockId) -> Result<()> {
+        let blocks = reverse_postorder(function, entry);
+        for &block in &blocks {
+            let label = self.label();
+            self.scope().labels.insert(block, label);
+            for &arg in &function.blocks[block].args {
+                let slot = self.define(function, arg)?[0];
+                if block == entry {
+                    self.code.args.push(slot);
+                }
+            }
+        }
+        let end = self.label();
+        for &block in &blocks {
+            let label = self.block_label(block);
+            self.place(label);
+            let Some((&last, ops)) = function.blocks[block].ops.split_last() else {
+                continue;
+            };
+            self.operations(function, ops)?;
+            if !function.ops[last].successors.is_empty() {
+                self.operation(function, last)?;
+                continue;
+            }
+            let values = self.operands(&function.ops[last]);
+            if self.code.results.is_empty() {
+                for &value in &function.ops[last].operands {
+                    let slot = self.fresh(function.ty(value))?[0];
+                    self.code.results.push(slot);
+                }
+            }
+            let results = self.code.results.clone();
+            self.moves(&values, &results);
+            steps::control::jump(self, end);
+        }
+        self.place(end);
+        Ok(())
     }
 
     /// Moves values to slots as if all at once: a destination may be another's source.
@@ -541,10 +600,11 @@ impl<'m> Lower<'m> {
     }
 }
 
-fn reverse_postorder(function: &Function) -> Vec<BlockId> {
+/// The blocks that can be reached from the first, each before those it leads to but for jumps back.
+fn reverse_postorder(function: &Function, entry: BlockId) -> Vec<BlockId> {
     let mut order = Vec::new();
-    let mut seen = std::collections::HashSet::from([function.entry()]);
-    let mut stack = vec![(function.entry(), 0)];
+    let mut seen = std::collections::HashSet::from([entry]);
+    let mut stack = vec![(entry, 0)];
     while let Some((block, next)) = stack.last_mut() {
         let successors = function.blocks[*block]
             .ops
@@ -626,12 +686,12 @@ delegate! {
     atomic_store => atomic::atomic_store;
     atomic_poll => atomic::atomic_poll;
     reduce => reduce::reduce;
-    scan => reduce::scan;
-    map_elementwise => reduce::map_elementwise;
+    scan => scan::scan;
+    map_elementwise => scan::map_elementwise;
     region_return => reduce::region_return;
-    histogram => reduce::histogram;
+    histogram => histogram::histogram;
     dot => dot::dot;
-    dot_scaled => dot::dot_scaled;
+    dot_scaled => dot_scaled::dot_scaled;
     extern_elementwise => math::extern_elementwise;
     inline_asm => math::inline_asm;
     call => control::call;

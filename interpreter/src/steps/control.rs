@@ -183,7 +183,8 @@ impl Step for End {
     }
 }
 
-fn jump(lower: &mut Lower<'_>, to: Label) {
+/// Goes to a label.
+pub fn jump(lower: &mut Lower<'_>, to: Label) {
     lower.emit(Jump { to }, vec![], vec![], 1);
     lower.jumps_to(to);
 }

@@ -1,0 +1,344 @@
+//! Reduce and scan by one operation: sums, products, extremes, bitwise combinations.
+//!
+//! The order, and so every bit, is that of the general form ([`super::reduce`], [`super::scan`]); what is
+//! saved is the staging of batches.
+
+use crate::frame::{Frame, Slot, Tile};
+use crate::kind::{Bool, Kind, Lane};
+use crate::lanes::Signless;
+use crate::num::Canonical;
+use crate::num::float::{Bf16, F8E4M3, F8E5M2, F16};
+use crate::num::math::Arithmetic;
+use crate::simd::{Cpu, FlatLoop};
+use crate::steps::reduce::{Along, PARTIALS};
+use tilescope_ir::{Function, OpCode, OpId};
+
+/// The loops of one operation on lanes of one kind.
+#[derive(Debug, Clone, Copy)]
+pub struct Fold {
+    /// Combines a dimension away: operand, result.
+    pub reduce: fn(&mut Frame, Cpu, Along, Slot, Slot),
+    /// Combines along a dimension, from the last element if reversed: operand, result.
+    pub scan: fn(&mut Frame, Cpu, Along, bool, Slot, Slot),
+}
+
+/// The loops for the region of a reduce or scan, if it is one operation of its two arguments.
+pub fn of_region(function: &Function, op: OpId, kind: Kind) -> Option<Fold> {
+    let [region] = function.ops[op].regions[..] else {
+        return None;
+    };
+    let [block] = function.regions[region].blocks[..] else {
+        return None;
+    };
+    let block = &function.blocks[block];
+    let ([only, last], [sum, element]) = (&block.ops[..], &block.args[..]) else {
+        return None;
+    };
+    let (only, last) = (&function.ops[*only], &function.ops[*last]);
+    // Every operation of the table below gives the same bits with its operands exchanged.
+    let takes_both = only.operands == [*sum, *element] || only.operands == [*element, *sum];
+    if takes_both && only.results == last.operands {
+        fold(only.code, kind)
+    } else {
+        None
+    }
+}
+
+/// An operation on two lanes. Several steps may leave the NaN of the CPU if `finish` then makes it
+/// canonical: no other lane depends on which NaN it is.
+trait Combine {
+    type Lane: Lane;
+    fn step(a: Self::Lane, b: Self::Lane) -> Self::Lane;
+    fn finish(a: Self::Lane) -> Self::Lane {
+        a
+    }
+}
+
+macro_rules! combine {
+    ($($name:ident<$bound:ident>: $step:expr;)*) => {$(
+        #[derive(Debug)]
+        struct $name<T>(std::marker::PhantomData<T>);
+        impl<T: Lane + $bound> Combine for $name<T> {
+            type Lane = T;
+            #[inline(always)]
+            fn step(a: T, b: T) -> T {
+                let step: fn(T, T) -> T = $step;
+                step(a, b)
+            }
+        }
+    )*};
+}
+
+combine! {
+    AddF<Arithmetic>: |a, b| Arithmetic::add(a, b);
+    MulF<Arithmetic>: |a, b| Arithmetic::mul(a, b);
+    MaxNum<Arithmetic>: |a, b| Arithmetic::maxnum(a, b);
+    MinNum<Arithmetic>: |a, b| Arithmetic::minnum(a, b);
+    Maximum<Arithmetic>: |a, b| Arithmetic::maximum(a, b);
+    Minimum<Arithmetic>: |a, b| Arithmetic::minimum(a, b);
+    AddI<Signless>: |a, b| Signless::add(a, b);
+    MulI<Signless>: |a, b| Signless::mul(a, b);
+    MaxS<Signless>: |a, b| Signless::max_signed(a, b);
+    MinS<Signless>: |a, b| Signless::min_signed(a, b);
+    MaxU<Signless>: |a, b| Signless::max_unsigned(a, b);
+    MinU<Signless>: |a, b| Signless::min_unsigned(a, b);
+    And<Signless>: |a, b| Signless::and(a, b);
+    Or<Signless>: |a, b| Signless::or(a, b);
+    Xor<Signless>: |a, b| Signless::xor(a, b);
+}
+
+macro_rules! native {
+    ($($name:ident: $t:ty, $op:tt;)*) => {$(
+        #[derive(Debug)]
+        struct $name;
+        impl Combine for $name {
+            type Lane = $t;
+            #[inline(always)]
+            fn step(a: $t, b: $t) -> $t {
+                a $op b
+            }
+            #[inline(always)]
+            fn finish(a: $t) -> $t {
+                a.canonical()
+            }
+        }
+    )*};
+}
+
+native! {
+    AddF32: f32, +;
+    MulF32: f32, *;
+    AddF64: f64, +;
+    MulF64: f64, *;
+}
+
+const fn loops<C: Combine>() -> Fold {
+    Fold {
+        reduce: reduce::<C>,
+        scan: scan::<C>,
+    }
+}
+
+fn fold(code: OpCode, kind: Kind) -> Option<Fold> {
+    macro_rules! floats {
+        ($combine:ident) => {
+            match kind {
+                Kind::F8E4M3 => loops::<$combine<F8E4M3>>(),
+                Kind::F8E5M2 => loops::<$combine<F8E5M2>>(),
+                Kind::F16 => loops::<$combine<F16>>(),
+                Kind::Bf16 => loops::<$combine<Bf16>>(),
+                Kind::F32 => loops::<$combine<f32>>(),
+                Kind::F64 => loops::<$combine<f64>>(),
+                _ => return None,
+            }
+        };
+    }
+    macro_rules! integers {
+        ($combine:ident) => {
+            match kind {
+                Kind::Bool => loops::<$combine<Bool>>(),
+                Kind::I8 => loops::<$combine<u8>>(),
+                Kind::I16 => loops::<$combine<u16>>(),
+                Kind::I32 => loops::<$combine<u32>>(),
+                Kind::I64 => loops::<$combine<u64>>(),
+                _ => return None,
+            }
+        };
+    }
+    Some(match (code, kind) {
+        (OpCode::AddF, Kind::F32) => loops::<AddF32>(),
+        (OpCode::MulF, Kind::F32) => loops::<MulF32>(),
+        (OpCode::AddF, Kind::F64) => loops::<AddF64>(),
+        (OpCode::MulF, Kind::F64) => loops::<MulF64>(),
+        (OpCode::AddF, _) => floats!(AddF),
+        (OpCode::MulF, _) => floats!(MulF),
+        (OpCode::MaxNumF, _) => floats!(MaxNum),
+        (OpCode::MinNumF, _) => floats!(MinNum),
+        (OpCode::MaximumF, _) => floats!(Maximum),
+        (OpCode::MinimumF, _) => floats!(Minimum),
+        (OpCode::AddI, _) => integers!(AddI),
+        (OpCode::MulI, _) => integers!(MulI),
+        (OpCode::MaxSI, _) => integers!(MaxS),
+        (OpCode::MinSI, _) => integers!(MinS),
+        (OpCode::MaxUI, _) => integers!(MaxU),
+        (OpCode::MinUI, _) => integers!(MinU),
+        (OpCode::AndI, _) => integers!(And),
+        (OpCode::OrI, _) => integers!(Or),
+        (OpCode::XorI, _) => integers!(Xor),
+        _ => return None,
+    })
+}
+
+fn reduce<C: Combine>(frame: &mut Frame, cpu: Cpu, along: Along, from: Slot, to: Slot) {
+    let Along { outer, axis, inner } = along;
+    if let Tile::Uniform(value) = frame.tile::<C::Lane>(from, along.lanes()) {
+        let bits = reduce_same::<C>(value, along).to_bits();
+        frame.set_uniform(to, bits);
+        return;
+    }
+    let mut buffer = frame.take::<C::Lane>(to, outer * inner);
+    let out = buffer.lanes::<C::Lane>(outer * inner);
+    if let Tile::Dense(from) = frame.tile::<C::Lane>(from, along.lanes()) {
+        cpu.run(Rows::<C> {
+            from,
+            out,
+            axis,
+            inner,
+        });
+    }
+    let first = out[0].to_bits();
+    frame.put(to, buffer);
+    if outer * inner == 1 {
+        frame.set_uniform(to, first);
+    }
+}
+
+/// All elements are the same, so all partials are.
+fn reduce_same<C: Combine>(value: C::Lane, along: Along) -> C::Lane {
+    if along.axis == 1 {
+        return value;
+    }
+    let mut sum = value;
+    for _ in 1..along.axis / along.partials() {
+        sum = C::step(sum, value);
+    }
+    for _ in 0..along.partials().ilog2() {
+        sum = C::step(sum, sum);
+    }
+    C::finish(sum)
+}
+
+/// All rows of a reduce.
+struct Rows<'a, C: Combine> {
+    from: &'a [C::Lane],
+    out: &'a mut [C::Lane],
+    axis: usize,
+    inner: usize,
+}
+
+impl<C: Combine> FlatLoop for Rows<'_, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let rows = self.from.chunks_exact(self.axis * self.inner);
+        if self.axis == 1 {
+            self.out.copy_from_slice(self.from);
+        } else if self.inner == 1 && self.axis >= PARTIALS {
+            for (row, out) in rows.zip(self.out) {
+                *out = C::finish(row_of_lanes::<C>(row));
+            }
+        } else {
+            let width = self.axis.min(PARTIALS) * self.inner;
+            let mut sums: Vec<C::Lane> = vec![C::Lane::from_bits(0); width];
+            for (row, out) in rows.zip(self.out.chunks_exact_mut(self.inner)) {
+                row_of_runs::<C>(row, &mut sums, out);
+            }
+        }
+    }
+}
+
+/// One row of neighbouring elements, at least [`PARTIALS`] of them.
+#[inline(always)]
+fn row_of_lanes<C: Combine>(row: &[C::Lane]) -> C::Lane {
+    let (parts, _) = row.as_chunks::<PARTIALS>();
+    let mut sums = parts[0];
+    for part in &parts[1..] {
+        for (sum, element) in sums.iter_mut().zip(part) {
+            *sum = C::step(*sum, *element);
+        }
+    }
+    let mut half = PARTIALS / 2;
+    while half > 0 {
+        for i in 0..half {
+            sums[i] = C::step(sums[i], sums[i + half]);
+        }
+        half /= 2;
+    }
+    sums[0]
+}
+
+/// One row of runs of elements that are combined separately; the sums are as wide as all partials.
+#[inline(always)]
+fn row_of_runs<C: Combine>(row: &[C::Lane], sums: &mut [C::Lane], out: &mut [C::Lane]) {
+    let (first, rest) = row.split_at(sums.len());
+    sums.copy_from_slice(first);
+    for part in rest.chunks_exact(sums.len()) {
+        for (sum, element) in sums.iter_mut().zip(part) {
+            *sum = C::step(*sum, *element);
+        }
+    }
+    let mut width = sums.len();
+    while width > out.len() {
+        width /= 2;
+        let (low, high) = sums.split_at_mut(width);
+        for (sum, other) in low.iter_mut().zip(high) {
+            *sum = C::step(*sum, *other);
+        }
+    }
+    for (out, sum) in out.iter_mut().zip(sums) {
+        *out = C::finish(*sum);
+    }
+}
+
+fn scan<C: Combine>(frame: &mut Frame, cpu: Cpu, along: Along, reverse: bool, from: Slot, to: Slot) {
+    let lanes = along.lanes();
+    if along.axis == 1 {
+        frame.copy(from, to, lanes * size_of::<C::Lane>());
+        return;
+    }
+    let mut buffer = frame.take::<C::Lane>(to, lanes);
+    let out = buffer.lanes::<C::Lane>(lanes);
+    match frame.tile::<C::Lane>(from, lanes) {
+        Tile::Uniform(value) => out.fill(value),
+        Tile::Dense(from) => out.copy_from_slice(from),
+    }
+    cpu.run(Running::<C> { out, along, reverse });
+    frame.put(to, buffer);
+}
+
+/// A scan in place.
+struct Running<'a, C: Combine> {
+    out: &'a mut [C::Lane],
+    along: Along,
+    reverse: bool,
+}
+
+impl<C: Combine> FlatLoop for Running<'_, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Along { axis, inner, .. } = self.along;
+        for row in self.out.chunks_exact_mut(axis * inner) {
+            match (self.reverse, inner) {
+                (false, 1) => {
+                    let mut sum = row[0];
+                    for element in &mut row[1..] {
+                        sum = C::step(sum, *element);
+                        *element = C::finish(sum);
+                    }
+                }
+                (false, _) => {
+                    for i in 1..axis {
+                        let (before, after) = row.split_at_mut(i * inner);
+                        running_run::<C>(&before[(i - 1) * inner..], &mut after[..inner]);
+                    }
+                }
+                (true, _) => {
+                    for i in (1..axis).rev() {
+                        let (before, after) = row.split_at_mut(i * inner);
+                        running_run::<C>(&after[..inner], &mut before[(i - 1) * inner..]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn running_run<C: Combine>(sums: &[C::Lane], elements: &mut [C::Lane]) {
+    for (sum, element) in sums.iter().zip(elements) {
+        *element = C::finish(C::step(*sum, *element));
+    }
+}
