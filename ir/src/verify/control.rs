@@ -110,7 +110,11 @@ impl Checker<'_> {
         if count.contains(&found) {
             return Ok(());
         }
-        Err(Problem::at(id, format!("it has {found} regions")))
+        let wanted = count.end();
+        Err(Problem::at(
+            id,
+            format!("it has {found} of the {wanted} regions that it needs"),
+        ))
     }
 
     /// Element types of tile operands, which have one shape.

@@ -172,22 +172,41 @@ impl<'a> Parser<'a> {
             return Err(self.expected(at, "an attribute", "a name after `#`"));
         };
         if !name.contains('.') && self.c.here() != b'<' {
-            return match self.attr_aliases.get(name) {
-                Some(value) => Ok(value.clone()),
-                None => Err(Error::input(format!("attribute alias `#{name}` is not defined"))
-                    .at(&self.source, self.c.item(at), "used here")
-                    .help("aliases of attributes are defined above the module, as `#name = …`")),
+            return self.attr_alias(name, at).cloned();
+        }
+        if self.c.here() != b'<' {
+            return Ok(AttrValue::Opaque(self.c.slice(at..self.c.end()).into()));
+        }
+        let mut text = String::new();
+        let mut copied = at;
+        self.angle_brackets(&mut |p, name, used| {
+            let value = p.attr_alias(name, used)?;
+            let AttrValue::Opaque(value) = value else {
+                return Err(p.unsupported(used, format!("alias `#{name}` inside of an attribute")));
             };
-        }
-        if self.c.here() == b'<' {
-            self.skip_angle_brackets()?;
-        }
-        let text = self.expand_aliases(at, self.c.end());
+            if text.len() > 1 << 16 {
+                return Err(p.unsupported(used, "an attribute of more than 64 KiB".to_string()));
+            }
+            text.push_str(p.c.slice(copied..used));
+            text.push_str(value);
+            copied = p.c.end();
+            Ok(())
+        })?;
+        text.push_str(self.c.slice(copied..self.c.end()));
         Ok(AttrValue::Opaque(text.into()))
     }
 
-    /// Moves past a bracketed body, strings and nested brackets included.
-    fn skip_angle_brackets(&mut self) -> Result<()> {
+    fn attr_alias(&self, name: &str, at: usize) -> Result<&AttrValue> {
+        self.attr_aliases.get(name).ok_or_else(|| {
+            Error::input(format!("attribute alias `#{name}` is not defined"))
+                .at(&self.source, self.c.item(at), "used here")
+                .help("aliases of attributes are defined above their use, as `#name = …`")
+        })
+    }
+
+    /// Moves past a bracketed body, strings and nested brackets included; calls `alias` behind each
+    /// name of an alias with its offset.
+    fn angle_brackets(&mut self, alias: &mut dyn FnMut(&Self, &'a str, usize) -> Result<()>) -> Result<()> {
         let open = self.c.at();
         let mut stack = Vec::new();
         loop {
@@ -200,7 +219,7 @@ impl<'a> Parser<'a> {
                     if stack.pop() != Some(opener) {
                         return Err(self.expected(
                             at,
-                            "this bracket",
+                            "this",
                             "the bracket that closes the innermost open one",
                         ));
                     }
@@ -213,12 +232,17 @@ impl<'a> Parser<'a> {
                     self.string_literal()?;
                     continue;
                 }
+                b'#' => {
+                    if let Some(name) = self.c.sigil_name(b'#') {
+                        if !name.contains('.') && self.c.here() != b'<' {
+                            alias(self, name, at)?;
+                        }
+                        continue;
+                    }
+                }
                 _ if self.c.is_end() => {
-                    return Err(Error::input("the attribute is not closed").at(
-                        &self.source,
-                        open..open + 1,
-                        "opened here",
-                    ));
+                    let error = Error::input("the attribute is not closed");
+                    return Err(error.at(&self.source, open..open + 1, "opened here"));
                 }
                 _ => {}
             }
@@ -227,27 +251,6 @@ impl<'a> Parser<'a> {
             }
             self.c.step();
         }
-    }
-
-    /// The text of an attribute with the aliases in it replaced by what they stand for.
-    fn expand_aliases(&mut self, from: usize, to: usize) -> String {
-        let mut parts = self.c.slice(from..to).split('#').skip(1);
-        let mut out = format!("#{}", parts.next().unwrap_or(""));
-        for part in parts {
-            let len = part
-                .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-                .unwrap_or(part.len());
-            let (name, rest) = part.split_at(len);
-            match self.attr_aliases.get(name) {
-                Some(AttrValue::Opaque(value)) if out.len() < 1 << 16 => out.push_str(value),
-                _ => {
-                    out.push('#');
-                    out.push_str(name);
-                }
-            }
-            out.push_str(rest);
-        }
-        out
     }
 
     /// `16`, `16 : i32`, `1.5 : f32`, `0x7FC0 : bf16`.
@@ -364,7 +367,7 @@ impl<'a> Parser<'a> {
         if self.c.here() != b'<' {
             return Err(self.expected(open, "a constant", "`<` after `dense`"));
         }
-        self.skip_angle_brackets()?;
+        self.angle_brackets(&mut |p, _, at| Err(p.expected(at, "this", "a number")))?;
         self.expect(b':', "`:` and the type of the constant")?;
         let type_at = self.c.at();
         let (dims, scalar) = self.dense_type()?;

@@ -355,7 +355,7 @@ impl<'a> Parser<'a> {
 
 /// The candidate closest to a word, if it is close enough to be a slip of the pen.
 fn similar<'w>(word: &str, candidates: impl Iterator<Item = &'w str>) -> Option<&'w str> {
-    let limit = 1 + word.len() / 6;
+    let limit = word.len().div_ceil(3).min(3);
     candidates
         .map(|c| (distance(word.as_bytes(), c.as_bytes(), limit), c))
         .min_by_key(|&(d, _)| d)
