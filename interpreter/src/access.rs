@@ -135,7 +135,7 @@ impl<'r> Memory<'r> {
         offset <= target.len
             && bytes <= target.len - offset
             && address & (elem - 1) == 0
-            && (kind == AccessKind::Load || target.writable)
+            && (!kind.writes() || target.writable)
             && (target.whole || target.view.contains(offset as i64, bytes as i64))
     }
 
@@ -149,20 +149,20 @@ impl<'r> Memory<'r> {
             return Verdict::Fault(match kind {
                 AccessKind::Load => Check::OobLoad,
                 AccessKind::Store => Check::OobStore,
-                AccessKind::Atomic => Check::OobAtomic,
+                AccessKind::Atomic | AccessKind::AtomicLoad => Check::OobAtomic,
             });
         }
         if address & (elem - 1) != 0 {
             return Verdict::Fault(Check::Misaligned);
         }
-        if kind != AccessKind::Load && !target.writable {
+        if kind.writes() && !target.writable {
             return Verdict::Fault(Check::StoreToInput);
         }
         if !target.whole && !target.view.contains(offset as i64, elem as i64) {
-            return if kind == AccessKind::Load {
-                Verdict::Outside
-            } else {
+            return if kind.writes() {
                 Verdict::Fault(Check::OutsideView)
+            } else {
+                Verdict::Outside
             };
         }
         Verdict::Fine
@@ -245,6 +245,16 @@ impl<'a> Stretches<'a> {
             lane = stop;
         }
     }
+}
+
+/// A lane that breaks a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault {
+    check: Check,
+    tensor: Tensor,
+    /// The lane.
+    pub lane: usize,
+    address: u64,
 }
 
 impl Access {
@@ -344,10 +354,19 @@ impl Access {
 
     /// Checks all active lanes, reports faults, and calls `each` with what may be touched, in rising
     /// order of lanes. Says whether a lane was doubtful or faulty.
-    pub fn pieces(&self, machine: &mut Machine<'_>, mut each: impl FnMut(&Memory<'_>, Piece)) -> bool {
-        let context = machine.context;
-        let memory = &context.memory;
-        let mut faulty = Vec::new();
+    pub fn pieces(&self, machine: &mut Machine<'_>, each: impl FnMut(&Memory<'_>, Piece)) -> bool {
+        let faults = self.checked(machine, each);
+        let any = !faults.is_empty();
+        self.report(machine, faults);
+        any
+    }
+
+    /// As [`pieces`](Access::pieces), but gives the faults back, for those who read the machine's values
+    /// meanwhile; they go to [`report`](Access::report).
+    #[must_use]
+    pub fn checked(&self, machine: &Machine<'_>, mut each: impl FnMut(&Memory<'_>, Piece)) -> Vec<Fault> {
+        let memory = &machine.context.memory;
+        let mut faults = Vec::new();
         let elem = self.elem as u64;
         self.runs(machine, |run| {
             let bytes = elem * run.count as u64;
@@ -375,7 +394,12 @@ impl Access {
                     Verdict::Fault(check) => Some(check),
                 };
                 if let Some(check) = check {
-                    faulty.push((check, run.tensor, run.lane + i, address));
+                    faults.push(Fault {
+                        check,
+                        tensor: run.tensor,
+                        lane: run.lane + i,
+                        address,
+                    });
                 }
                 if let (Verdict::Fine | Verdict::Outside, Some(target)) = (verdict, memory.target(run.tensor))
                 {
@@ -393,21 +417,24 @@ impl Access {
                 }
             }
         });
-        let any = !faulty.is_empty();
-        for (check, tensor, lane, address) in faulty {
+        faults
+    }
+
+    /// Reports faults at the current instruction.
+    pub fn report(&self, machine: &mut Machine<'_>, faults: Vec<Fault>) {
+        for fault in faults {
             let key = Key {
-                check,
+                check: fault.check,
                 at: machine.at,
-                tensor,
+                tensor: fault.tensor,
             };
             machine.sink.report(key, 1, || Detail::Access {
                 kind: self.kind,
-                lane: lane as u32,
-                address,
+                lane: fault.lane as u32,
+                address: fault.address,
                 bytes: self.elem as u32,
             });
         }
-        any
     }
 }
 

@@ -67,6 +67,8 @@ pub struct Lower<'m> {
     /// Inside the region of a reduce or scan: the most lanes it runs on at once.
     batch: Option<u32>,
     checks: bool,
+    /// What is known of the kernel's atomics.
+    pub atomics: steps::atomic::order::Seen,
 }
 
 const UNPLACED: u32 = u32::MAX;
@@ -94,6 +96,7 @@ pub fn lower(module: &Module, kernel: FuncId, launch: &Launch, checks: bool) -> 
         depth: 0,
         batch: None,
         checks,
+        atomics: steps::atomic::order::Seen::default(),
     };
     let function = &module.funcs[kernel];
     lower.parameters(function)?;
@@ -261,6 +264,16 @@ impl<'m> Lower<'m> {
     /// True inside the region of a reduce, scan or map.
     pub fn in_region(&self) -> bool {
         self.batch.is_some()
+    }
+
+    /// The function being lowered.
+    pub fn func(&self) -> FuncId {
+        self.scopes[self.scopes.len() - 1].func
+    }
+
+    /// True inside a call.
+    pub fn is_inlined(&self) -> bool {
+        self.scopes.len() > 1
     }
 
     /// Adds an instruction.

@@ -27,8 +27,17 @@ pub enum AccessKind {
     Load,
     /// A store.
     Store,
-    /// An atomic.
+    /// An atomic that may write.
     Atomic,
+    /// An atomic load.
+    AtomicLoad,
+}
+
+impl AccessKind {
+    /// True for accesses that may write.
+    pub fn writes(self) -> bool {
+        matches!(self, AccessKind::Store | AccessKind::Atomic)
+    }
 }
 
 /// What is known of an occurrence, by kind of check. Lanes are row-major numbers in the tile.

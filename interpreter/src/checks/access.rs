@@ -19,6 +19,7 @@ pub fn finding(
         AccessKind::Load => "load",
         AccessKind::Store => "store",
         AccessKind::Atomic => "atomic",
+        AccessKind::AtomicLoad => "atomic load",
     };
     let place = Place::new(reporter, key, address, bytes);
     let name = &place.name;
@@ -46,7 +47,7 @@ pub fn finding(
     finding.element = place.element;
     finding.byte_offset = place.offset;
     finding.help = help(key.check, kind);
-    if key.check == Check::OutsideView && (kind != AccessKind::Load || place.victim.is_some()) {
+    if key.check == Check::OutsideView && (kind.writes() || place.victim.is_some()) {
         finding.severity = Severity::Error;
     }
     finding.operands = vec![("address".into(), Value::Int(i128::from(address)))];

@@ -1,30 +1,516 @@
-//! Family atomic.
+//! Atomics.
+//!
+//! The lanes of a tile act one after the other in row-major order, each in one step, so several lanes on
+//! one address all take effect and each is given what the one before it left. A masked-off or faulty lane
+//! does nothing and gives 0. Programs' atomics interleave as [`order`] says; where that is not in parallel,
+//! one worker runs all programs and a plain read and write is one step. Memory orders and scopes are
+//! without effect: the model is sequentially consistent.
+//!
+//! Numbers are those of the element-wise operations: a float addition rounds once in its own type, keeps
+//! subnormals (the card's f32 addition in global memory flushes them) and gives the canonical NaN. Float
+//! maxima and minima come as integer ones on the bits, made by Triton; that a NaN counts as above
+//! infinity there is their doing.
 
+pub mod order;
+
+use crate::access::{self, Access, Piece};
+use crate::frame::Slot;
+use crate::kind::{Bool, Kind, Lane};
+use crate::lanes::Signless;
 use crate::lower::Lower;
+use crate::machine::{Flow, Machine, Stop};
+use crate::num::float::{Bf16, F16};
+use crate::num::math::Arithmetic;
+use crate::sink::{AccessKind, Written};
+use crate::steps::memory::is_active;
+use crate::tape::{Inst, Label, Order, Step};
+use crate::{taint, with_width};
 use tilescope_diagnostics::Result;
-use tilescope_ir::{Function, OpId};
+use tilescope_ir::attrs::{ReduceKind, RmwKind};
+use tilescope_ir::{Attrs, Elem, Function, OpId};
 
-/// `atomic_rmw`.
+/// Applies an update to memory: where, the operand, and where the old values go.
+pub type Update = fn(&mut Machine<'_>, Access, Slot, Option<Slot>);
+
+/// Replaces each active lane's element by `new(element, operands)`; the old elements go to `out`.
+#[inline(always)]
+fn replace<T: Lane, const N: usize>(
+    machine: &mut Machine<'_>,
+    access: Access,
+    operands: [Slot; N],
+    out: Option<Slot>,
+    new: impl Fn(T, [T; N]) -> T + Copy,
+) {
+    let lanes = access.lanes;
+    let parallel = machine.context.tape.order == Order::Parallel;
+    let mut written = std::mem::take(&mut machine.sink.written);
+    let mut kept = out.map(|slot| (slot, machine.frame.take::<T>(slot, lanes)));
+    let mut old_lanes = kept.as_mut().map(|(_, buffer)| buffer.lanes::<T>(lanes));
+    if let Some(old_lanes) = &mut old_lanes {
+        old_lanes.fill(T::from_bits(0));
+    }
+    let tiles = operands.map(|slot| machine.frame.tile::<T>(slot, lanes));
+    let faults = access.checked(machine, |memory, piece| {
+        for i in 0..piece.count {
+            let lane = piece.lane + i;
+            let offset = piece.offset + i * size_of::<T>();
+            let operands = std::array::from_fn(|k| tiles[k].lane(lane));
+            let old = if parallel {
+                let new = |old| new(T::from_bits(old), operands).to_bits();
+                T::from_bits(
+                    memory
+                        .shared
+                        .update(piece.allocation, offset, size_of::<T>(), new),
+                )
+            } else {
+                let mut element = [T::from_bits(0)];
+                memory.shared.read(piece.allocation, offset, &mut element);
+                memory
+                    .shared
+                    .write(piece.allocation, offset, &[new(element[0], operands)]);
+                element[0]
+            };
+            if let Some(old_lanes) = &mut old_lanes {
+                old_lanes[lane] = old;
+            }
+        }
+        log(&mut written, piece, size_of::<T>());
+    });
+    machine.sink.written = written;
+    if let Some((slot, mut buffer)) = kept {
+        let first = buffer.lanes::<T>(lanes)[0].to_bits();
+        machine.frame.put(slot, buffer);
+        if lanes == 1 {
+            machine.frame.set_uniform(slot, first);
+        }
+    }
+    access.report(machine, faults);
+}
+
+/// Notes that a piece was written.
+fn log(written: &mut [Option<Written>], piece: Piece, elem: usize) {
+    if let Some(Some(log)) = written.get_mut(piece.allocation) {
+        log.add(piece.offset as u64, (piece.offset + piece.count * elem) as u64);
+    }
+}
+
+/// An update whose operand is a tile of `T`.
+macro_rules! by {
+    ($T:ty, |$old:ident, $operand:ident| $new:expr) => {
+        Some(
+            (|machine, access, operand, out| {
+                replace::<$T, 1>(machine, access, [operand], out, |$old, [$operand]| $new)
+            }) as Update,
+        )
+    };
+}
+
+fn integer<T: Signless>(kind: RmwKind) -> Option<Update> {
+    match kind {
+        RmwKind::And => by!(T, |a, b| a.and(b)),
+        RmwKind::Or => by!(T, |a, b| a.or(b)),
+        RmwKind::Xor => by!(T, |a, b| a.xor(b)),
+        RmwKind::Add => by!(T, |a, b| a.add(b)),
+        RmwKind::Max => by!(T, |a, b| a.max_signed(b)),
+        RmwKind::Min => by!(T, |a, b| a.min_signed(b)),
+        RmwKind::Umax => by!(T, |a, b| a.max_unsigned(b)),
+        RmwKind::Umin => by!(T, |a, b| a.min_unsigned(b)),
+        RmwKind::Fadd | RmwKind::Xchg => None,
+    }
+}
+
+/// The update of a read-modify-write on elements of a kind; none where it is not defined for them.
+fn rmw(kind: RmwKind, elem: Kind) -> Option<Update> {
+    match (kind, elem) {
+        (_, Kind::Bool | Kind::Ptr) => None,
+        (RmwKind::Xchg, _) => with_width!(elem, T => by!(T, |_old, new| new)),
+        (RmwKind::Fadd, Kind::F16) => by!(F16, |a, b| Arithmetic::add(a, b)),
+        (RmwKind::Fadd, Kind::Bf16) => by!(Bf16, |a, b| Arithmetic::add(a, b)),
+        (RmwKind::Fadd, Kind::F32) => by!(f32, |a, b| Arithmetic::add(a, b)),
+        (RmwKind::Fadd, Kind::F64) => by!(f64, |a, b| Arithmetic::add(a, b)),
+        (_, Kind::I8) => integer::<u8>(kind),
+        (_, Kind::I16) => integer::<u16>(kind),
+        (_, Kind::I32) => integer::<u32>(kind),
+        (_, Kind::I64) => integer::<u64>(kind),
+        _ => None,
+    }
+}
+
+fn float_reduction<T: Lane + Arithmetic>(kind: ReduceKind) -> Option<Update> {
+    match kind {
+        ReduceKind::Add => by!(T, |a, b| Arithmetic::add(a, b)),
+        ReduceKind::Min => by!(T, |a, b| Arithmetic::minnum(a, b)),
+        ReduceKind::Max => by!(T, |a, b| Arithmetic::maxnum(a, b)),
+        _ => None,
+    }
+}
+
+fn integer_reduction<T: Signless>(kind: ReduceKind, signed: bool) -> Option<Update> {
+    match kind {
+        ReduceKind::Add => integer::<T>(RmwKind::Add),
+        ReduceKind::Min if signed => integer::<T>(RmwKind::Min),
+        ReduceKind::Min => integer::<T>(RmwKind::Umin),
+        ReduceKind::Max if signed => integer::<T>(RmwKind::Max),
+        ReduceKind::Max => integer::<T>(RmwKind::Umax),
+        ReduceKind::And => integer::<T>(RmwKind::And),
+        ReduceKind::Or => integer::<T>(RmwKind::Or),
+        ReduceKind::Xor => integer::<T>(RmwKind::Xor),
+        // Counts up to the operand, then from 0 again.
+        ReduceKind::Inc => by!(T, |a, b| match a.less_unsigned(b) {
+            true => a.add(T::from_bits(1)),
+            false => T::from_bits(0),
+        }),
+        // Counts down from the operand to 0, then from the operand again.
+        ReduceKind::Dec => by!(T, |a, b| match a == T::from_bits(0) || b.less_unsigned(a) {
+            true => b,
+            false => a.sub(T::from_bits(1)),
+        }),
+    }
+}
+
+/// The update of a `tt.descriptor_reduce` on elements of a kind, and how it commutes; none where it is
+/// not defined for them. Integers are signed unless the descriptor says otherwise.
+pub fn reduction(kind: ReduceKind, elem: Kind, signed: bool) -> Option<(Update, Option<order::Commuting>)> {
+    use order::Commuting;
+    let update = match elem {
+        Kind::F16 => float_reduction::<F16>(kind),
+        Kind::Bf16 => float_reduction::<Bf16>(kind),
+        Kind::F32 => float_reduction::<f32>(kind),
+        Kind::F64 => float_reduction::<f64>(kind),
+        Kind::I8 => integer_reduction::<u8>(kind, signed),
+        Kind::I16 => integer_reduction::<u16>(kind, signed),
+        Kind::I32 => integer_reduction::<u32>(kind, signed),
+        Kind::I64 => integer_reduction::<u64>(kind, signed),
+        _ => None,
+    };
+    let float = elem.is_float();
+    let commuting = match kind {
+        ReduceKind::Add => (!float).then_some(Commuting::Add),
+        ReduceKind::Max if float => Some(Commuting::FloatMax),
+        ReduceKind::Min if float => Some(Commuting::FloatMin),
+        ReduceKind::Max => Some(if signed { Commuting::Max } else { Commuting::Umax }),
+        ReduceKind::Min => Some(if signed { Commuting::Min } else { Commuting::Umin }),
+        ReduceKind::And => Some(Commuting::And),
+        ReduceKind::Or => Some(Commuting::Or),
+        ReduceKind::Xor => Some(Commuting::Xor),
+        ReduceKind::Inc | ReduceKind::Dec => None,
+    };
+    update.map(|update| (update, commuting))
+}
+
+/// An update of memory: operands are the pointers, the operand, maybe a mask; the result, if there is
+/// one, is what was there before.
+#[derive(Debug)]
+pub struct Modify {
+    /// The update.
+    pub update: Update,
+    /// Kind of the elements.
+    pub elem: Kind,
+    /// The program may wait for others by it, so it gives way at the next jump back.
+    pub waits: bool,
+}
+
+impl Step for Modify {
+    fn reads_forms(&self) -> bool {
+        true
+    }
+
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        machine.synced |= self.waits;
+        machine.frame.flatten(inst.ins[1]);
+        let mask = inst.ins.get(2).copied();
+        let access = access(inst, machine, AccessKind::Atomic, mask, self.elem);
+        let mut out = inst.outs.first().copied();
+        // In parallel nobody reads the old values ([`order`]).
+        if let (Some(slot), Order::Parallel) = (out, machine.context.tape.order) {
+            machine.frame.set_uniform(slot, 0);
+            out = None;
+        }
+        (self.update)(machine, access, inst.ins[1], out);
+        Ok(Flow::Next)
+    }
+
+    fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        use_operands(inst, machine, &inst.ins[..2], inst.ins.get(2).copied());
+    }
+}
+
+fn access(inst: &Inst, machine: &Machine<'_>, kind: AccessKind, mask: Option<Slot>, elem: Kind) -> Access {
+    Access {
+        kind,
+        pointers: inst.ins[0],
+        mask,
+        lanes: inst.lanes(machine),
+        elem: elem.bytes(),
+    }
+}
+
+/// Uses of an atomic: the mask, and its operands' active lanes. What it gives is defined.
+fn use_operands(inst: &Inst, machine: &mut Machine<'_>, operands: &[Slot], mask: Option<Slot>) {
+    let lanes = inst.lanes(machine);
+    if let Some(mask) = mask {
+        taint::use_lanes(machine, mask, lanes, |_, _| true);
+    }
+    for &slot in operands {
+        taint::use_lanes(machine, slot, lanes, |m, lane| is_active(m, mask, lanes, lane));
+    }
+    for &out in &inst.outs {
+        machine.taint.set(out, None);
+    }
+}
+
+/// `tt.atomic_cas`: operands are the pointers, the expected values, the new values.
+#[derive(Debug)]
+struct CompareAndSwap {
+    elem: Kind,
+}
+
+impl Step for CompareAndSwap {
+    fn reads_forms(&self) -> bool {
+        true
+    }
+
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        machine.synced = true;
+        inst.ins[1..].iter().for_each(|&slot| machine.frame.flatten(slot));
+        let access = access(inst, machine, AccessKind::Atomic, None, self.elem);
+        let operands = [inst.ins[1], inst.ins[2]];
+        with_width!(self.elem, T => {
+            replace::<T, 2>(machine, access, operands, Some(inst.outs[0]), |old, [expected, new]| {
+                if old == expected { new } else { old }
+            });
+        });
+        Ok(Flow::Next)
+    }
+
+    fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        use_operands(inst, machine, &inst.ins, None);
+    }
+}
+
+/// `tt.atomic_load`: operands are the pointers, maybe a mask.
+#[derive(Debug)]
+struct AtomicLoad {
+    elem: Kind,
+}
+
+impl Step for AtomicLoad {
+    fn reads_forms(&self) -> bool {
+        true
+    }
+
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        machine.synced = true;
+        let mask = inst.ins.get(1).copied();
+        let access = access(inst, machine, AccessKind::AtomicLoad, mask, self.elem);
+        with_width!(self.elem, T => access::load::<T>(machine, access, None, inst.outs[0]));
+        Ok(Flow::Next)
+    }
+
+    fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        use_operands(inst, machine, &inst.ins[..1], inst.ins.get(1).copied());
+    }
+}
+
+/// `tt.atomic_store`: operands are the pointers, the values, maybe a mask.
+#[derive(Debug)]
+struct AtomicStore {
+    elem: Kind,
+}
+
+impl Step for AtomicStore {
+    fn reads_forms(&self) -> bool {
+        true
+    }
+
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        machine.frame.flatten(inst.ins[1]);
+        let mask = inst.ins.get(2).copied();
+        let access = access(inst, machine, AccessKind::Atomic, mask, self.elem);
+        with_width!(self.elem, T => access::store::<T>(machine, access, inst.ins[1]));
+        Ok(Flow::Next)
+    }
+
+    fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        use_operands(inst, machine, &inst.ins[..2], inst.ins.get(2).copied());
+    }
+}
+
+/// Nanoseconds that one round of a poll stands for, where it has a time limit: all other programs that
+/// wait have a turn between two rounds. There is no clock, so that runs repeat.
+const ROUND_NS: u64 = 1000;
+
+/// Begins a poll: all lanes wait, none has matched, no round is over.
+#[derive(Debug)]
+struct BeginPoll;
+
+impl Step for BeginPoll {
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        for (&slot, bits) in inst.outs.iter().zip([1, 0, 0]) {
+            machine.frame.set_uniform(slot, bits);
+        }
+        Ok(Flow::Next)
+    }
+
+    fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        for &out in &inst.outs {
+            machine.taint.set(out, None);
+        }
+    }
+}
+
+/// One round of `tt.atomic_poll`: operands are the pointers, the expected values, which lanes wait, which
+/// have matched, the rounds so far, maybe the time limit. The next three are results as well.
+///
+/// A lane that has matched stays so whatever memory holds later; a faulty lane never does. While a lane
+/// waits and there is time the round is run again, others first.
+#[derive(Debug)]
+struct Poll {
+    elem: Kind,
+    again: Label,
+}
+
+impl Poll {
+    /// Looks at the lanes that wait; true if some go on waiting.
+    fn round<T: Lane>(&self, inst: &Inst, machine: &mut Machine<'_>) -> bool {
+        let lanes = inst.lanes(machine);
+        let [waiting, matched, rounds] = [inst.ins[2], inst.ins[3], inst.ins[4]];
+        let access = access(inst, machine, AccessKind::AtomicLoad, Some(waiting), self.elem);
+        let expected = machine.frame.tile::<T>(inst.ins[1], lanes);
+        let before = machine.frame.tile::<Bool>(matched, lanes);
+        let mut hits: Vec<Bool> = (0..lanes).map(|lane| before.lane(lane)).collect();
+        // Lanes that cannot be looked at are not in here.
+        let mut misses = vec![Bool(0); lanes];
+        let faults = access.checked(machine, |memory, piece| {
+            for i in 0..piece.count {
+                let (lane, offset) = (piece.lane + i, piece.offset + i * size_of::<T>());
+                let mut element = [T::from_bits(0)];
+                memory.shared.read(piece.allocation, offset, &mut element);
+                let hit = element[0] == expected.lane(lane);
+                (hits[lane], misses[lane]) = (Bool::from(hit), Bool::from(!hit));
+            }
+        });
+        machine.frame.fill(matched, lanes, |_, lane| hits[lane]);
+        machine.frame.fill(waiting, lanes, |_, lane| misses[lane]);
+        // The lanes that wait are the same ones in each round, so their faults are known after the first.
+        if machine.scalar::<u64>(rounds) == 0 {
+            access.report(machine, faults);
+        }
+        misses.contains(&Bool(1))
+    }
+}
+
+impl Step for Poll {
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        machine.synced = true;
+        let waits = with_width!(self.elem, T => self.round::<T>(inst, machine));
+        let rounds = machine.scalar::<u64>(inst.ins[4]).saturating_add(1);
+        machine.frame.set_uniform(inst.ins[4], rounds);
+        let limit = inst.ins.get(5).map_or(u64::MAX, |&limit| machine.scalar(limit));
+        let in_time = rounds.saturating_mul(ROUND_NS) < limit;
+        Ok(if waits && in_time {
+            Flow::Jump(self.again)
+        } else {
+            Flow::Next
+        })
+    }
+
+    fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        use_operands(inst, machine, &inst.ins[..2], None);
+        if let Some(&limit) = inst.ins.get(5) {
+            taint::use_lanes(machine, limit, 1, |_, _| true);
+        }
+    }
+}
+
+/// Element kind and lanes of an atomic's pointers, where they are run.
+fn elements(lower: &Lower<'_>, function: &Function, op: OpId) -> Result<(Kind, u32)> {
+    let data = &function.ops[op];
+    let pointers = data.operands[0];
+    let pointee = function.ty(pointers).elem().and_then(Elem::pointer);
+    let kind = pointee.and_then(|p| Kind::of(p.target()));
+    match kind {
+        _ if lower.in_region() => Err(lower.unsupported(
+            function,
+            op,
+            "an atomic in a region of a reduce, scan or map is not run",
+        )),
+        Some(kind) if !matches!(kind, Kind::Bool | Kind::Ptr) => Ok((kind, lower.lanes(function, pointers))),
+        _ => {
+            let what = format!("{} through {} is not run", data.code, function.ty(pointers));
+            Err(lower.unsupported(function, op, what))
+        }
+    }
+}
+
+/// `tt.atomic_rmw`.
 pub fn atomic_rmw(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
-    Err(lower.unsupported(function, op, format!("{} is not run yet", function.ops[op].code)))
+    let (elem, lanes) = elements(lower, function, op)?;
+    let data = &function.ops[op];
+    let update = match data.attrs {
+        Attrs::Rmw(kind, ..) => rmw(kind, elem),
+        _ => None,
+    };
+    let Some(update) = update else {
+        let what = format!(
+            "this {} of {} is not run",
+            data.code,
+            function.ty(data.operands[0])
+        );
+        return Err(lower.unsupported(function, op, what));
+    };
+    let waits = order::need_for_update(lower, function, op);
+    let ins = lower.operands(data);
+    let out = lower.result(function, op)?;
+    let step = Modify { update, elem, waits };
+    lower.emit(step, ins, vec![out], lanes);
+    Ok(())
 }
 
-/// `atomic_cas`.
+/// `tt.atomic_cas`.
 pub fn atomic_cas(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
-    Err(lower.unsupported(function, op, format!("{} is not run yet", function.ops[op].code)))
+    let (elem, lanes) = elements(lower, function, op)?;
+    lower.need(Order::Cooperative);
+    let ins = lower.operands(&function.ops[op]);
+    let out = lower.result(function, op)?;
+    lower.emit(CompareAndSwap { elem }, ins, vec![out], lanes);
+    Ok(())
 }
 
-/// `atomic_load`.
+/// `tt.atomic_load`.
 pub fn atomic_load(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
-    Err(lower.unsupported(function, op, format!("{} is not run yet", function.ops[op].code)))
+    let (elem, lanes) = elements(lower, function, op)?;
+    lower.need(Order::Cooperative);
+    let ins = lower.operands(&function.ops[op]);
+    let out = lower.result(function, op)?;
+    lower.emit(AtomicLoad { elem }, ins, vec![out], lanes);
+    Ok(())
 }
 
-/// `atomic_store`.
+/// `tt.atomic_store`: in program order, for the last one to stay.
 pub fn atomic_store(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
-    Err(lower.unsupported(function, op, format!("{} is not run yet", function.ops[op].code)))
+    let (elem, lanes) = elements(lower, function, op)?;
+    lower.need(Order::Sequential);
+    let ins = lower.operands(&function.ops[op]);
+    lower.emit(AtomicStore { elem }, ins, vec![], lanes);
+    Ok(())
 }
 
-/// `atomic_poll`.
+/// `tt.atomic_poll`.
 pub fn atomic_poll(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
-    Err(lower.unsupported(function, op, format!("{} is not run yet", function.ops[op].code)))
+    let (elem, lanes) = elements(lower, function, op)?;
+    lower.need(Order::Cooperative);
+    let mut ins = lower.operands(&function.ops[op]);
+    let limit = ins.split_off(2);
+    let waiting = lower.temp(Kind::Bool, lanes);
+    let rounds = lower.temp(Kind::I64, 1);
+    let matched = lower.result(function, op)?;
+    let state = vec![waiting, matched, rounds];
+    lower.emit(BeginPoll, vec![], state.clone(), lanes);
+    let again = lower.label();
+    lower.place(again);
+    ins.extend(state.iter().chain(&limit));
+    lower.emit(Poll { elem, again }, ins, state, lanes);
+    lower.jumps_to(again);
+    Ok(())
 }

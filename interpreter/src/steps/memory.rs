@@ -159,7 +159,8 @@ fn use_access(inst: &Inst, machine: &mut Machine<'_>, lanes: usize) {
     });
 }
 
-fn is_active(machine: &Machine<'_>, mask: Option<Slot>, lanes: usize, lane: usize) -> bool {
+/// True if a lane is not masked off.
+pub fn is_active(machine: &Machine<'_>, mask: Option<Slot>, lanes: usize, lane: usize) -> bool {
     mask.is_none_or(|mask| machine.frame.tile::<Bool>(mask, lanes).lane(lane).0 != 0)
 }
 
