@@ -149,6 +149,7 @@ fn own_results(lower: &mut Lower<'_>, code: &mut Code, kinds: &[Kind], batch: us
             lanes: 0,
             at: lower.place_of(),
             kills: 0,
+            reads_forms: false,
         });
         code.results[i] = own;
     }
