@@ -80,6 +80,9 @@ impl Region {
             false => machine.run_nested(&self.code),
         };
         machine.batch = outer;
+        for &result in &self.code.results {
+            machine.frame.flatten(result);
+        }
         ran
     }
 
@@ -106,6 +109,7 @@ impl Region {
                 .iter_mut()
                 .zip(self.code.results.iter().zip(&self.results))
             {
+                machine.frame.flatten(slot);
                 bits.push(with_width!(kind, T => machine.frame.scalar::<T>(slot).to_bits()));
                 if machine.taint.is_active() {
                     births.resize(lane, 0);
