@@ -10,6 +10,7 @@ use crate::kind::{Bool, Lane};
 use crate::machine::Machine;
 use crate::shared::Shared;
 use crate::sink::{AccessKind, Detail, Key};
+use crate::stored::StoredPointers;
 use crate::view::View;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tilescope_diagnostics::Check;
@@ -41,6 +42,8 @@ pub struct Memory<'r> {
     pub shared: Shared<'r>,
     /// The tensors; pointers carry an index plus one.
     pub targets: Vec<Target>,
+    /// What is known of pointers in memory.
+    pub stored: StoredPointers,
     /// Per allocation: whether somebody asks what was written.
     watched: Vec<bool>,
     /// Base and length of each allocation.
@@ -71,7 +74,7 @@ impl<'r> Memory<'r> {
             .map(|a| (a.base, a.bytes.len() as u64))
             .collect();
         let mut watched = vec![false; spans.len()];
-        let targets = launch
+        let targets: Vec<Target> = launch
             .tensors
             .iter()
             .map(|tensor| {
@@ -91,9 +94,11 @@ impl<'r> Memory<'r> {
             })
             .collect();
         let shared = Shared::new(memory.allocations.iter_mut().map(|a| &mut a.bytes[..]));
+        let stored = StoredPointers::new(launch, &targets);
         Memory {
             shared,
             targets,
+            stored,
             watched,
             spans,
             cancel,

@@ -89,6 +89,20 @@ impl Sum {
         )
     }
 
+    /// base + Σ stride · index, over dimensions of 2^`log2` each, outermost first; none if there are too many
+    /// or a value leaves 64 bits.
+    pub fn affine(base: i64, dims: &[(u8, i64)]) -> Option<Sum> {
+        let dims: Vec<Dim> = dims
+            .iter()
+            .map(|&(log2, stride)| Dim {
+                log2,
+                stride,
+                vector: false,
+            })
+            .collect();
+        Sum::new(base, &dims, (0, 0)).filter(|sum| sum.bounds().is_some())
+    }
+
     /// A vector of 2^`log2` elements with this least and greatest one.
     pub fn of_vector(log2: u8, range: (i64, i64)) -> Option<Sum> {
         Sum::new(

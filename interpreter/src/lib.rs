@@ -26,6 +26,7 @@ pub mod shared;
 pub mod simd;
 pub mod sink;
 pub mod steps;
+pub mod stored;
 pub mod taint;
 pub mod tape;
 pub mod view;

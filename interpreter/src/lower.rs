@@ -136,6 +136,8 @@ impl<'m> Lower<'m> {
                     let data = &self.launch.tensors[index];
                     let mut values = vec![(self.address(index), tensor.0 + 1)];
                     values.extend(data.shape.iter().chain(&data.strides).map(|&n| (n as u64, 0)));
+                    // Lanes outside read zero.
+                    values.push((0, 0));
                     values
                 }
             };
@@ -143,7 +145,7 @@ impl<'m> Lower<'m> {
                 return Err(Error::input(format!(
                     "argument of {} does not fit its parameter: a descriptor of rank {} is needed",
                     function.name,
-                    (slots.len().saturating_sub(1)) / 2
+                    (slots.len().saturating_sub(2)) / 2
                 )));
             }
             for (slot, (bits, tensor)) in slots.into_iter().zip(values) {
@@ -215,7 +217,7 @@ impl<'m> Lower<'m> {
                 };
                 vec![self.temp(kind, lanes)]
             }
-            Type::Descriptor { block, .. } => self.aggregate(2 * block.rank()),
+            Type::Descriptor { block, .. } => self.aggregate(2 * block.rank() + 1),
             Type::BlockPtr(block, _) => self.aggregate(3 * block.rank()),
         })
     }
@@ -685,14 +687,14 @@ delegate! {
     add_ptr => memory::add_ptr;
     load => memory::load;
     store => memory::store;
-    make_tensor_ptr => memory::make_tensor_ptr;
-    advance => memory::advance;
-    make_tensor_descriptor => memory::make_tensor_descriptor;
-    descriptor_load => memory::descriptor_load;
-    descriptor_store => memory::descriptor_store;
-    descriptor_gather => memory::descriptor_gather;
-    descriptor_scatter => memory::descriptor_scatter;
-    descriptor_reduce => memory::descriptor_reduce;
+    make_tensor_ptr => memory::block::make_tensor_ptr;
+    advance => memory::block::advance;
+    make_tensor_descriptor => memory::block::make_tensor_descriptor;
+    descriptor_load => memory::block::descriptor_load;
+    descriptor_store => memory::block::descriptor_store;
+    descriptor_gather => memory::block::descriptor_gather;
+    descriptor_scatter => memory::block::descriptor_scatter;
+    descriptor_reduce => memory::block::descriptor_reduce;
     atomic_rmw => atomic::atomic_rmw;
     atomic_cas => atomic::atomic_cas;
     atomic_load => atomic::atomic_load;

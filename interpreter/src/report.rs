@@ -159,9 +159,8 @@ impl Reporter<'_> {
         let function = &self.module.funcs[origin.func];
         let data = &function.ops[op];
         let value = match (data.code.info().family, data.code) {
-            (_, OpCode::DescriptorStore | OpCode::DescriptorScatter | OpCode::DescriptorReduce) => {
-                data.operands.get(1)
-            }
+            (_, OpCode::DescriptorStore | OpCode::DescriptorReduce) => data.operands.get(1),
+            (_, OpCode::DescriptorScatter) => data.operands.last(),
             (_, OpCode::Store) if function.ty(data.operands[0]).shape().is_none() => data.operands.get(1),
             (Family::Memory | Family::Atomic | Family::Control, _) => data
                 .operands

@@ -291,7 +291,7 @@ pub fn for_(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> 
 /// Slots that a value takes.
 fn slot_count(function: &Function, value: tilescope_ir::ValueId) -> usize {
     match function.ty(value) {
-        tilescope_ir::Type::Descriptor { block, .. } => 1 + 2 * block.rank(),
+        tilescope_ir::Type::Descriptor { block, .. } => 2 + 2 * block.rank(),
         tilescope_ir::Type::BlockPtr(block, _) => 1 + 3 * block.rank(),
         _ => 1,
     }

@@ -1,13 +1,15 @@
-//! Pointers, loads, stores, block pointers and tensor descriptors.
+//! Pointers, loads and stores; block pointers and tensor descriptors are in [`block`].
+
+pub mod block;
 
 use crate::access::{self, Access};
-use crate::frame::{Provenance, Slot, Tile};
+use crate::frame::Slot;
 use crate::kind::{Bool, Kind, Lane};
 use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
 use crate::sink::AccessKind;
-use crate::steps::cast::owners;
 use crate::steps::symbolic;
+use crate::stored;
 use crate::taint;
 use crate::tape::{Inst, Order, Step};
 use crate::with_width;
@@ -84,9 +86,11 @@ pub fn add_ptr(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<(
 
 /// `tt.load` through pointers: operands are the pointers, maybe a mask, maybe the other value.
 #[derive(Debug)]
-struct Load {
-    kind: Kind,
-    volatile: bool,
+pub struct Load {
+    /// Kind of the elements.
+    pub kind: Kind,
+    /// Others may write meanwhile: the program gives way at the next jump back.
+    pub volatile: bool,
 }
 
 impl Step for Load {
@@ -124,7 +128,7 @@ impl Step for Load {
                 }
             }
             Kind::Ptr => {
-                let provenance = owners(machine, out, inst.lanes(machine));
+                let provenance = stored::loaded(machine, access, other, out);
                 machine.frame.set_provenance(out, provenance);
             }
             _ => {}
@@ -166,9 +170,11 @@ pub fn is_active(machine: &Machine<'_>, mask: Option<Slot>, lanes: usize, lane: 
 
 /// `tt.store` through pointers: operands are the pointers, the mask if `masked`, the value.
 #[derive(Debug)]
-struct Store {
-    kind: Kind,
-    masked: bool,
+pub struct Store {
+    /// Kind of the elements.
+    pub kind: Kind,
+    /// There is a mask.
+    pub masked: bool,
 }
 
 impl Step for Store {
@@ -187,6 +193,9 @@ impl Step for Store {
         };
         let value = inst.ins[inst.ins.len() - 1];
         with_width!(self.kind, T => access::store::<T>(machine, access, value));
+        if self.kind == Kind::Ptr {
+            stored::note(machine, access, value);
+        }
         Ok(Flow::Next)
     }
 
@@ -210,7 +219,7 @@ fn is_volatile(attrs: &Attrs) -> bool {
 pub fn load(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
     if let Type::BlockPtr(..) = function.ty(data.operands[0]) {
-        return block_load(lower, function, op);
+        return block::load(lower, function, op);
     }
     let volatile = is_volatile(&data.attrs);
     if volatile {
@@ -228,7 +237,7 @@ pub fn load(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> 
 pub fn store(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
     if let Type::BlockPtr(..) = function.ty(data.operands[0]) {
-        return block_store(lower, function, op);
+        return block::store(lower, function, op);
     }
     let kind = lower.kind(function, data.operands[1]);
     let mut ins = lower.operands(data);
@@ -239,348 +248,4 @@ pub fn store(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()>
     }
     lower.emit(Store { kind, masked }, ins, vec![], lanes);
     Ok(())
-}
-
-/// Addresses and in-box mask of a block: operands are base, shape, strides, offsets.
-///
-/// Offsets and shapes are 64 bits, or 32 bits signed where `narrow` says so.
-#[derive(Debug)]
-struct BlockAddresses {
-    /// Elements per dimension of the block.
-    block: Vec<usize>,
-    /// Per dimension: lanes outside the tensor are masked off.
-    checked: Vec<bool>,
-    /// Bytes of an element.
-    bytes: u64,
-}
-
-impl BlockAddresses {
-    fn integers(machine: &Machine<'_>, slots: &[Slot]) -> Vec<i64> {
-        slots
-            .iter()
-            .map(|&s| machine.frame.scalar::<u64>(s) as i64)
-            .collect()
-    }
-}
-
-impl Step for BlockAddresses {
-    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
-        let rank = self.block.len();
-        let base = machine.frame.scalar::<u64>(inst.ins[0]);
-        let shape = BlockAddresses::integers(machine, &inst.ins[1..1 + rank]);
-        let strides = BlockAddresses::integers(machine, &inst.ins[1 + rank..1 + 2 * rank]);
-        let offsets = BlockAddresses::integers(machine, &inst.ins[1 + 2 * rank..1 + 3 * rank]);
-        let lanes: usize = self.block.iter().product();
-        let provenance = machine.frame.provenance(inst.ins[0]).clone();
-        let walk = |lane: usize| {
-            let (mut rest, mut address, mut inside) = (lane, base, true);
-            for axis in (0..rank).rev() {
-                let at = offsets[axis].wrapping_add((rest % self.block[axis]) as i64);
-                rest /= self.block[axis];
-                inside &= !self.checked[axis] || (0..shape[axis]).contains(&at);
-                address =
-                    address.wrapping_add((at.wrapping_mul(strides[axis]) as u64).wrapping_mul(self.bytes));
-            }
-            (address, inside)
-        };
-        machine
-            .frame
-            .fill::<u64>(inst.outs[0], lanes, |_, lane| walk(lane).0);
-        machine.frame.set_provenance(inst.outs[0], provenance);
-        machine
-            .frame
-            .fill::<Bool>(inst.outs[1], lanes, |_, lane| Bool::from(walk(lane).1));
-        Ok(Flow::Next)
-    }
-
-    fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
-        for &slot in &inst.ins {
-            taint::use_lanes(machine, slot, 1, |_, _| true);
-        }
-        for &out in &inst.outs {
-            machine.taint.set(out, None);
-        }
-    }
-}
-
-/// Widens an integer scalar to 64 bits, signed.
-#[derive(Debug)]
-struct Widen {
-    kind: Kind,
-}
-
-impl Step for Widen {
-    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
-        let bits = machine.frame.scalar::<u64>(inst.ins[0]);
-        let wide = match self.kind {
-            Kind::I8 => bits as i8 as u64,
-            Kind::I16 => bits as i16 as u64,
-            Kind::I32 => bits as i32 as u64,
-            _ => bits,
-        };
-        machine.frame.set_uniform(inst.outs[0], wide);
-        Ok(Flow::Next)
-    }
-}
-
-/// Adds two 64-bit scalars.
-#[derive(Debug)]
-struct AddScalar;
-
-impl Step for AddScalar {
-    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
-        let sum = machine
-            .frame
-            .scalar::<u64>(inst.ins[0])
-            .wrapping_add(machine.frame.scalar::<u64>(inst.ins[1]));
-        machine.frame.set_uniform(inst.outs[0], sum);
-        Ok(Flow::Next)
-    }
-}
-
-/// A slot with the value widened to 64 bits.
-fn widened(lower: &mut Lower<'_>, function: &Function, value: tilescope_ir::ValueId) -> Slot {
-    let kind = lower.kind(function, value);
-    let from = lower.slot(value);
-    let to = lower.temp(Kind::I64, 1);
-    lower.emit(Widen { kind }, vec![from], vec![to], 1);
-    to
-}
-
-/// Copies the base pointer and widens the integers of a block pointer or descriptor into its slots.
-fn aggregate(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
-    let data = &function.ops[op];
-    let mut from = vec![lower.slot(data.operands[0])];
-    for &value in &data.operands[1..] {
-        from.push(widened(lower, function, value));
-    }
-    let to = lower.define(function, data.results[0])?;
-    lower.moves(&from, &to);
-    Ok(())
-}
-
-/// `tt.make_tensor_ptr`: base, shape, strides, offsets.
-pub fn make_tensor_ptr(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
-    aggregate(lower, function, op)
-}
-
-/// `tt.make_tensor_descriptor`: base, shape, strides.
-pub fn make_tensor_descriptor(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
-    aggregate(lower, function, op)
-}
-
-/// `tt.advance`: adds to the offsets.
-pub fn advance(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
-    let data = &function.ops[op];
-    let from = lower.slots(data.operands[0]).to_vec();
-    let rank = data.operands.len() - 1;
-    let to = lower.define(function, data.results[0])?;
-    let keep = from.len().saturating_sub(rank);
-    lower.moves(&from[..keep], &to[..keep]);
-    for (i, &offset) in data.operands[1..].iter().enumerate() {
-        let by = widened(lower, function, offset);
-        lower.emit(AddScalar, vec![from[keep + i], by], vec![to[keep + i]], 1);
-    }
-    Ok(())
-}
-
-/// Emits the addresses and the mask of a block; gives their slots.
-fn block_addresses(
-    lower: &mut Lower<'_>,
-    aggregate: Vec<Slot>,
-    block: Vec<usize>,
-    checked: Vec<bool>,
-    bytes: usize,
-) -> (Slot, Slot) {
-    let lanes: usize = block.iter().product();
-    let pointers = lower.temp(Kind::Ptr, lanes as u32);
-    let mask = lower.temp(Kind::Bool, lanes as u32);
-    let step = BlockAddresses {
-        block,
-        checked,
-        bytes: bytes as u64,
-    };
-    lower.emit(step, aggregate, vec![pointers, mask], lanes as u32);
-    (pointers, mask)
-}
-
-/// Fills masked-off lanes of a padded load.
-#[derive(Debug)]
-struct Constant {
-    bits: u64,
-}
-
-impl Step for Constant {
-    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
-        machine.frame.set_uniform(inst.outs[0], self.bits);
-        Ok(Flow::Next)
-    }
-}
-
-/// A slot with the padding of a block load: zero, or NaN where asked for.
-fn padding(lower: &mut Lower<'_>, kind: Kind, nan: bool) -> Slot {
-    let bits = match kind {
-        _ if !nan => 0,
-        Kind::F16 => 0x7fff,
-        Kind::Bf16 => 0x7fff,
-        Kind::F32 => 0x7fff_ffff,
-        Kind::F64 => 0x7fff_ffff_ffff_ffff,
-        Kind::F8E4M3 | Kind::F8E5M2 => 0x7f,
-        _ => 0,
-    };
-    let slot = lower.temp(kind, 1);
-    lower.emit(Constant { bits }, vec![], vec![slot], 1);
-    slot
-}
-
-fn block_parts(function: &Function, op: OpId) -> Option<(Vec<usize>, Vec<bool>, usize, bool)> {
-    let data = &function.ops[op];
-    let (Type::BlockPtr(shape, elem), Attrs::Access(attrs)) = (function.ty(data.operands[0]), &data.attrs)
-    else {
-        return None;
-    };
-    let block: Vec<usize> = shape.dims().collect();
-    let checked = (0..block.len())
-        .map(|axis| attrs.boundary_check.contains(&(axis as u32)))
-        .collect();
-    let nan = attrs.padding == Some(tilescope_ir::attrs::Padding::Nan);
-    Some((block, checked, elem.bytes(), nan))
-}
-
-/// `tt.load` of a block pointer.
-fn block_load(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
-    let Some((block, checked, bytes, nan)) = block_parts(function, op) else {
-        return Err(lower.unsupported(function, op, "a block load without attributes"));
-    };
-    let data = &function.ops[op];
-    let aggregate = lower.slots(data.operands[0]).to_vec();
-    let (pointers, mask) = block_addresses(lower, aggregate, block, checked, bytes);
-    let kind = lower.kind(function, data.results[0]);
-    let other = padding(lower, kind, nan);
-    let out = lower.result(function, op)?;
-    let lanes = lower.lanes(function, data.results[0]);
-    lower.emit(
-        Load {
-            kind,
-            volatile: false,
-        },
-        vec![pointers, mask, other],
-        vec![out],
-        lanes,
-    );
-    Ok(())
-}
-
-/// `tt.store` of a block pointer.
-fn block_store(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
-    let Some((block, checked, bytes, _)) = block_parts(function, op) else {
-        return Err(lower.unsupported(function, op, "a block store without attributes"));
-    };
-    let data = &function.ops[op];
-    let aggregate = lower.slots(data.operands[0]).to_vec();
-    let (pointers, mask) = block_addresses(lower, aggregate, block, checked, bytes);
-    let kind = lower.kind(function, data.operands[1]);
-    let value = lower.slot(data.operands[1]);
-    let lanes = lower.lanes(function, data.operands[1]);
-    lower.emit(
-        Store { kind, masked: true },
-        vec![pointers, mask, value],
-        vec![],
-        lanes,
-    );
-    Ok(())
-}
-
-/// `tt.descriptor_load`: descriptor, then one offset per dimension.
-pub fn descriptor_load(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
-    let data = &function.ops[op];
-    let Some((pointers, mask, _)) = descriptor_block(lower, function, op, 1) else {
-        return Err(lower.unsupported(
-            function,
-            op,
-            "a descriptor load of something that is no descriptor",
-        ));
-    };
-    let kind = lower.kind(function, data.results[0]);
-    let other = padding(lower, kind, false);
-    let out = lower.result(function, op)?;
-    let lanes = lower.lanes(function, data.results[0]);
-    lower.emit(
-        Load {
-            kind,
-            volatile: false,
-        },
-        vec![pointers, mask, other],
-        vec![out],
-        lanes,
-    );
-    Ok(())
-}
-
-/// `tt.descriptor_store`: descriptor, the block, then one offset per dimension.
-pub fn descriptor_store(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
-    let data = &function.ops[op];
-    let Some((pointers, mask, _)) = descriptor_block(lower, function, op, 2) else {
-        return Err(lower.unsupported(
-            function,
-            op,
-            "a descriptor store to something that is no descriptor",
-        ));
-    };
-    let kind = lower.kind(function, data.operands[1]);
-    let value = lower.slot(data.operands[1]);
-    let lanes = lower.lanes(function, data.operands[1]);
-    lower.emit(
-        Store { kind, masked: true },
-        vec![pointers, mask, value],
-        vec![],
-        lanes,
-    );
-    Ok(())
-}
-
-/// Addresses and mask of the block at the offsets that begin at operand `first`.
-fn descriptor_block(
-    lower: &mut Lower<'_>,
-    function: &Function,
-    op: OpId,
-    first: usize,
-) -> Option<(Slot, Slot, usize)> {
-    let data = &function.ops[op];
-    let Type::Descriptor { block, elem, .. } = function.ty(data.operands[0]) else {
-        return None;
-    };
-    let mut aggregate = lower.slots(data.operands[0]).to_vec();
-    for &offset in data.operands.get(first..)? {
-        aggregate.push(widened(lower, function, offset));
-    }
-    if aggregate.len() != 1 + 3 * block.rank() {
-        return None;
-    }
-    let dims: Vec<usize> = block.dims().collect();
-    let checked = vec![true; dims.len()];
-    let (pointers, mask) = block_addresses(lower, aggregate, dims, checked, elem.bytes());
-    Some((pointers, mask, elem.bytes()))
-}
-
-/// `tt.descriptor_gather`.
-pub fn descriptor_gather(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
-    Err(lower.unsupported(function, op, "tt.descriptor_gather is not run yet"))
-}
-
-/// `tt.descriptor_scatter`.
-pub fn descriptor_scatter(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
-    Err(lower.unsupported(function, op, "tt.descriptor_scatter is not run yet"))
-}
-
-/// `tt.descriptor_reduce`.
-pub fn descriptor_reduce(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
-    Err(lower.unsupported(function, op, "tt.descriptor_reduce is not run yet"))
-}
-
-/// Lanes of pointers, for steps that touch memory lane by lane.
-pub fn addresses(machine: &Machine<'_>, slot: Slot, lanes: usize) -> Vec<(u64, u32)> {
-    let tile: Tile<'_, u64> = machine.frame.tile(slot, lanes);
-    let provenance: &Provenance = machine.frame.provenance(slot);
-    (0..lanes).map(|i| (tile.lane(i), provenance.lane(i))).collect()
 }
