@@ -108,8 +108,21 @@ fn mutate(text: &str, changes: &[Change]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// 2,000 cases, or as many as `PROPTEST_CASES` says.
+fn config() -> ProptestConfig {
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() {
+        ProptestConfig::default().cases
+    } else {
+        2000
+    };
+    ProptestConfig {
+        cases,
+        ..ProptestConfig::default()
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn mutated_texts_do_not_panic(index in any::<prop::sample::Index>(), changes in changes()) {
