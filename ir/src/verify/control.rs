@@ -186,12 +186,9 @@ impl Checker<'_> {
         };
         let elems = self.tile_elems(id)?;
         self.regions(id, 1..=1)?;
-        let wanted: Vec<Type> = elems
-            .iter()
-            .flat_map(|&e| std::iter::repeat_n(e, (pack as usize).min(1 << 10)))
-            .collect();
         let entry = self.f.regions[op.regions[0]].blocks[0];
-        self.args_are(id, entry, &wanted)?;
+        let found = self.types_of(&self.f.blocks[entry].args);
+        self.packed(id, "the region's arguments", &found, &elems, pack)?;
         let shape = self.operand_type(id, 0).shape();
         match op.results.iter().find(|&&r| self.ty(r).shape() != shape) {
             Some(&r) => Err(Problem::at(
@@ -218,17 +215,27 @@ impl Checker<'_> {
             return Err(Problem::at(id, "it ends a function"));
         };
         let pack = match parent.attrs {
-            Attrs::Map(pack) => pack as usize,
+            Attrs::Map(pack) => pack,
             _ => 1,
         };
         let elems = parent
             .results
             .iter()
             .filter_map(|&r| self.ty(r).elem().map(Type::Scalar));
-        let wanted: Vec<Type> = elems
-            .flat_map(|e| std::iter::repeat_n(e, pack.min(1 << 10)))
-            .collect();
-        self.same_types(id, "the values", &self.types_of(&op.operands), &wanted)
+        let elems: Vec<Type> = elems.collect();
+        self.packed(id, "the values", &self.types_of(&op.operands), &elems, pack)
+    }
+
+    /// Each element type `pack` times in a row.
+    fn packed(&self, id: OpId, what: &str, found: &[Type], elems: &[Type], pack: u32) -> Check {
+        let pack = pack as usize;
+        let wanted = elems.len().saturating_mul(pack);
+        if found.len() != wanted {
+            let message = format!("{what}: {} given, {wanted} needed", found.len());
+            return Err(Problem::at(id, message));
+        }
+        let wanted = elems.iter().flat_map(|&e| std::iter::repeat_n(e, pack));
+        self.same_types(id, what, found, &wanted.collect::<Vec<_>>())
     }
 
     pub(super) fn check_return(&self, id: OpId) -> Check {

@@ -29,13 +29,14 @@ pub(super) fn check(f: &Function, placement: &Placement) -> Check {
     let mut tree = Tree {
         interval: vec![None; f.blocks.len()],
     };
+    let mut scratch = vec![usize::MAX; f.blocks.len()];
     for (id, region) in f.regions.iter() {
         let placed = region
             .blocks
             .first()
             .is_some_and(|&b| placement.region(b) == Some(id));
         if placed {
-            dominators(f, id, &mut tree);
+            dominators(f, id, &mut tree, &mut scratch);
         }
     }
     for &id in &placement.order {
@@ -88,16 +89,16 @@ fn visible(f: &Function, placement: &Placement, tree: &Tree, value: ValueId, use
     }
 }
 
-/// Fills in the intervals of one region's dominator tree.
-fn dominators(f: &Function, region: RegionId, tree: &mut Tree) {
+/// Fills in the intervals of one region's dominator tree. `number` is `usize::MAX` for every block of
+/// the function, before and after: regions are many, so nothing of the function's size is made here.
+fn dominators(f: &Function, region: RegionId, tree: &mut Tree, number: &mut [usize]) {
     let blocks = &f.regions[region].blocks;
     let Some(&entry) = blocks.first() else { return };
     if blocks.len() == 1 {
         tree.interval[entry.index()] = Some((0, 1));
         return;
     }
-    let order = reverse_postorder(f, entry);
-    let mut number = vec![usize::MAX; f.blocks.len()];
+    let order = reverse_postorder(f, entry, number);
     for (i, &block) in order.iter().enumerate() {
         number[block.index()] = i;
     }
@@ -140,6 +141,7 @@ fn dominators(f: &Function, region: RegionId, tree: &mut Tree) {
     }
     for (i, &block) in order.iter().enumerate() {
         tree.interval[block.index()] = Some((start[i], start[i] + size[i]));
+        number[block.index()] = usize::MAX;
     }
 }
 
@@ -161,16 +163,15 @@ fn successors(f: &Function, block: BlockId) -> impl Iterator<Item = BlockId> + '
         .flat_map(|op| f.ops[op].successors.iter().map(|s| s.block))
 }
 
-/// Blocks that can be reached, each before those it alone leads to.
-fn reverse_postorder(f: &Function, entry: BlockId) -> Vec<BlockId> {
-    let mut seen = vec![false; f.blocks.len()];
-    seen[entry.index()] = true;
+/// Blocks that can be reached, each before those it alone leads to; marks them in `seen`.
+fn reverse_postorder(f: &Function, entry: BlockId, seen: &mut [usize]) -> Vec<BlockId> {
+    seen[entry.index()] = 0;
     let mut stack = vec![(entry, successors(f, entry).collect::<Vec<_>>())];
     let mut order = Vec::new();
     while let Some((block, rest)) = stack.last_mut() {
         match rest.pop() {
             Some(next) => {
-                if !std::mem::replace(&mut seen[next.index()], true) {
+                if std::mem::replace(&mut seen[next.index()], 0) == usize::MAX {
                     stack.push((next, successors(f, next).collect()));
                 }
             }

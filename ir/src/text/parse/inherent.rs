@@ -11,7 +11,7 @@ use crate::attrs::{
     Extern, FloatPredicate, InputPrecision, IntPredicate, Padding, Print, PropagateNan, ReduceKind, RmwKind,
     Rounding, ScaleElem, Scope, Semantic,
 };
-use crate::ops::OpCode;
+use crate::ops::{Family, OpCode};
 use crate::types::{Elem, Scalar, Type};
 use std::sync::Arc;
 use tilescope_diagnostics::{Error, Result};
@@ -71,6 +71,15 @@ macro_rules! keyword {
 impl<'a> Parser<'a> {
     /// Takes the operation's own attributes out of its dictionary.
     pub(super) fn inherent(&mut self, d: &mut Draft<'a>) -> Result<Attrs> {
+        match d.code.info().family {
+            Family::Arith | Family::Math | Family::Cast | Family::Compare => self.arith_attrs(d),
+            Family::Shape | Family::Reduce | Family::Dot => self.shape_attrs(d),
+            Family::Memory | Family::Atomic => self.memory_attrs(d),
+            Family::Control => self.control_attrs(d),
+        }
+    }
+
+    fn arith_attrs(&mut self, d: &mut Draft<'a>) -> Result<Attrs> {
         use OpCode::*;
         Ok(match d.code {
             code if code.info().class.is_some() => return self.flags(d),
@@ -100,14 +109,30 @@ impl<'a> Parser<'a> {
                 keyword!(p, d, &["propagateNan"], PropagateNan)
             })?),
             FpToFp => Attrs::FpToFp(keyword!(self, d, &["rounding"], Rounding)?),
+            ExternElementwise => Attrs::Extern(Box::new(Extern {
+                libname: self.text(d, "libname")?,
+                libpath: self.text(d, "libpath")?,
+                symbol: self.text(d, "symbol")?,
+                pure: self.flag(d, "pure")?,
+            })),
+            InlineAsm => Attrs::InlineAsm(Box::new(crate::attrs::InlineAsm {
+                text: self.text(d, "asm_string")?,
+                constraints: self.text(d, "constraints")?,
+                pure: self.flag(d, "pure")?,
+                packed: self.index(d, "packed_element")?,
+            })),
+            _ => Attrs::None,
+        })
+    }
+
+    fn shape_attrs(&mut self, d: &mut Draft<'a>) -> Result<Attrs> {
+        use OpCode::*;
+        Ok(match d.code {
             MakeRange => Attrs::Range {
                 start: self.int(d, "start")?,
                 end: self.int(d, "end")?,
             },
             ExpandDims => Attrs::Axis(self.index(d, "axis")?),
-            GetProgramId | GetNumPrograms => {
-                Attrs::Grid(self.needed(d, "axis", |p, d| keyword!(p, d, &["axis"], Axis))?)
-            }
             Reduce => Attrs::Along {
                 axis: self.index(d, "axis")?,
                 reverse: false,
@@ -124,10 +149,7 @@ impl<'a> Parser<'a> {
                 allow_reorder: self.flag(d, "allow_reorder")?,
                 efficient_layout: self.flag(d, "efficient_layout")?,
             },
-            Trans | MakeTensorPtr => Attrs::Order(
-                self.indices(d, "order")?
-                    .ok_or_else(|| self.missing(d, "order"))?,
-            ),
+            Trans => Attrs::Order(self.dimension_order(d)?),
             Dot => Attrs::Dot {
                 precision: keyword!(self, d, &["inputPrecision"], InputPrecision)?
                     .unwrap_or(InputPrecision::Ieee),
@@ -138,18 +160,16 @@ impl<'a> Parser<'a> {
             },
             DotScaled => Attrs::DotScaled(self.dot_scaled_attrs(d)?),
             MapElementwise => Attrs::Map(self.index(d, "pack")?),
-            ExternElementwise => Attrs::Extern(Box::new(Extern {
-                libname: self.text(d, "libname")?,
-                libpath: self.text(d, "libpath")?,
-                symbol: self.text(d, "symbol")?,
-                pure: self.flag(d, "pure")?,
-            })),
-            InlineAsm => Attrs::InlineAsm(Box::new(crate::attrs::InlineAsm {
-                text: self.text(d, "asm_string")?,
-                constraints: self.text(d, "constraints")?,
-                pure: self.flag(d, "pure")?,
-                packed: self.index(d, "packed_element")?,
-            })),
+            _ => Attrs::None,
+        })
+    }
+
+    fn control_attrs(&mut self, d: &mut Draft<'a>) -> Result<Attrs> {
+        use OpCode::*;
+        Ok(match d.code {
+            GetProgramId | GetNumPrograms => {
+                Attrs::Grid(self.needed(d, "axis", |p, d| keyword!(p, d, &["axis"], Axis))?)
+            }
             Print => Attrs::Print(Box::new(self.print_attrs(d)?)),
             Assert => {
                 for old in ["file", "func", "line"] {
@@ -182,7 +202,7 @@ impl<'a> Parser<'a> {
                 Attrs::None
             }
             Barrier => Attrs::Barrier(self.barrier_spaces(d)?),
-            _ => return self.memory_attrs(d),
+            _ => Attrs::None,
         })
     }
 
@@ -190,6 +210,7 @@ impl<'a> Parser<'a> {
         use OpCode::*;
         Ok(match d.code {
             Load | Store | DescriptorLoad => Attrs::Access(Box::new(self.access(d)?)),
+            MakeTensorPtr => Attrs::Order(self.dimension_order(d)?),
             MakeTensorDescriptor => {
                 Attrs::Padding(keyword!(self, d, &["padding"], Padding)?.unwrap_or(Padding::Zero))
             }
@@ -209,6 +230,11 @@ impl<'a> Parser<'a> {
             }
             _ => Attrs::None,
         })
+    }
+
+    fn dimension_order(&mut self, d: &mut Draft<'a>) -> Result<Vec<u32>> {
+        let order = self.indices(d, "order")?;
+        order.ok_or_else(|| self.missing(d, "order"))
     }
 
     fn order(&mut self, d: &mut Draft<'a>) -> Result<(Semantic, Scope)> {
