@@ -7,11 +7,17 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 const AFTER_HELP: &str = "\
 A LAUNCH is a launch file (NAME.launch.toml) or the name of a built-in example (see `tilescope kernels`).
 
-Exit status: 0 nothing wrong (warnings and notes may be printed); 1 an error was found in a kernel or an
-output differs; 2 bad usage, input or output file; 3 something asked for is not supported; 70 a bug in
-tilescope; 130 interrupted. With several launches all are run, and the worst counts in the order 2, 3, 1, 0.
+Exit status:
+  0    nothing wrong; warnings and notes may have been printed
+  1    an error was found in a kernel, or an output differs
+  2    bad usage, input or output file
+  3    something asked for is not supported
+  70   a bug in tilescope
+  130  interrupted
+With several launches all are run, and the worst counts in the order 2, 3, 1, 0.
 
-Environment: NO_COLOR turns colours off.";
+Environment:
+  NO_COLOR  turns colours off";
 
 /// Checks, runs and explains Triton tile kernels on the CPU: no GPU, no Python, no Triton.
 #[derive(Debug, Parser)]

@@ -67,6 +67,7 @@ fn oob_store() -> Finding {
             ("mask".into(), Value::Bool(true)),
             ("value".into(), Value::Float(f64::from(0.1_f32))),
             ("offset".into(), Value::Int(1_429_232)),
+            ("address".into(), Value::Int(0x7000_0057_3c00)),
         ],
         help: Some("pass mask=cols < n_cols to tl.store".into()),
         chain: vec![

@@ -13,7 +13,7 @@ use annotate_snippets::{
 
 use super::number;
 use super::{Paint, Sources};
-use crate::{Error, ErrorKind, Finding, Frame, Location, Printed, Severity, Source, TensorRef};
+use crate::{Error, ErrorKind, Finding, Frame, Location, Printed, Severity, Source, TensorRef, Value};
 
 /// Steps of an explanation that are shown; the JSON report has them all.
 const CHAIN_SHOWN: usize = 12;
@@ -312,7 +312,10 @@ fn facts(finding: &Finding) -> Vec<(&'static str, String)> {
         let operands: Vec<String> = finding
             .operands
             .iter()
-            .map(|(name, value)| format!("{name} = {}", number::exact(*value)))
+            .map(|(name, value)| match value {
+                Value::Int(i) if name == "address" => format!("{name} = {i:#x}"),
+                value => format!("{name} = {}", number::exact(*value)),
+            })
             .collect();
         facts.push(("values", operands.join(", ")));
     }
