@@ -20,6 +20,7 @@ pub mod machine;
 pub mod num;
 pub mod plan;
 pub mod print;
+pub mod ptx;
 pub mod report;
 pub mod schedule;
 pub mod shared;
