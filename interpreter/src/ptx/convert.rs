@@ -245,15 +245,18 @@ fn from_e2m1(code: u64) -> f32 {
     if code & 8 == 0 { magnitude } else { -magnitude }
 }
 
+type Write = fn(f32) -> u64;
+type Read = fn(u64) -> f32;
+
 /// Bits of one of a pair, and how it is written and read.
 struct Half {
     bits: u32,
-    write: fn(f32) -> u64,
-    read: fn(u64) -> f32,
+    write: Write,
+    read: Read,
 }
 
 fn half(ty: Type) -> Option<Half> {
-    let (bits, write, read): (u32, fn(f32) -> u64, fn(u64) -> f32) = match ty {
+    let (bits, write, read): (u32, Write, Read) = match ty {
         Type::F16x2 => (16, |x| F16::from_f32(x).0.into(), |b| F16(b as u16).to_f32()),
         Type::Bf16x2 => (16, |x| Bf16::from_f32(x).0.into(), |b| Bf16(b as u16).to_f32()),
         Type::E4m3x2 => (8, |x| F8E4M3::from_f32(x).0.into(), |b| F8E4M3(b as u8).to_f32()),
@@ -304,12 +307,15 @@ fn two_to_pair(m: &mut Mnemonic<'_>, to: Type) -> Result<Made, String> {
 
 /// A pair to a pair of another format.
 fn pair_to_pair(m: &mut Mnemonic<'_>, to: Type, from: Type) -> Result<Made, String> {
-    let fits = match (to, from) {
-        (Type::F16x2, Type::E4m3x2 | Type::E5m2x2 | Type::E2m1x2) => true,
-        (Type::E4m3x2 | Type::E5m2x2 | Type::E2m1x2, Type::F16x2 | Type::Bf16x2) => true,
-        (Type::Bf16x2, Type::Ue8m0x2) => true,
-        _ => false,
-    };
+    let fits = matches!(
+        (to, from),
+        (Type::F16x2, Type::E4m3x2 | Type::E5m2x2 | Type::E2m1x2)
+            | (
+                Type::E4m3x2 | Type::E5m2x2 | Type::E2m1x2,
+                Type::F16x2 | Type::Bf16x2
+            )
+            | (Type::Bf16x2, Type::Ue8m0x2)
+    );
     let (Some(target), Some(source), true) = (half(to), half(from), fits && m.take("rn")) else {
         return Err(m.refused());
     };

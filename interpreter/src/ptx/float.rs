@@ -198,7 +198,7 @@ pub fn make_setp(m: &mut Mnemonic<'_>) -> Result<Made, String> {
     };
     let holds: fn(f64, f64) -> bool = match word {
         "eq" => |a, b| a == b,
-        "ne" => |a, b| a < b || a > b,
+        "ne" => |a, b| a != b && !a.is_nan() && !b.is_nan(),
         "lt" => |a, b| a < b,
         "le" => |a, b| a <= b,
         "gt" => |a, b| a > b,

@@ -390,7 +390,7 @@ fn assembly(lower: &Lower<'_>, function: &Function, op: OpId, asm: &InlineAsm) -
         .iter()
         .chain(&data.results)
         .all(|&v| function.ty(v).lanes() == lanes);
-    if packed == 0 || !alike || lanes % packed != 0 || (packed > 1 && lower.in_region()) {
+    if packed == 0 || !alike || !lanes.is_multiple_of(packed) || (packed > 1 && lower.in_region()) {
         return Err(format!("packs of {packed} do not fit its operands"));
     }
     let kinds = |values: &[ValueId]| {
@@ -404,7 +404,7 @@ fn assembly(lower: &Lower<'_>, function: &Function, op: OpId, asm: &InlineAsm) -
     if !from.iter().chain(&to).all(held) {
         return Err("it takes or gives pointers, or packs of truth values".into());
     }
-    let odd = |kind: &Kind| packed % (4 / kind.bytes()).clamp(1, packed) != 0;
+    let odd = |kind: &Kind| !packed.is_multiple_of((4 / kind.bytes()).clamp(1, packed));
     if from.iter().chain(&to).any(odd) {
         return Err(format!("packs of {packed} do not fill registers"));
     }

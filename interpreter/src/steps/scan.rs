@@ -231,7 +231,7 @@ pub fn map_elementwise(lower: &mut Lower<'_>, function: &Function, op: OpId) -> 
     let pack = pack as usize;
     let lanes = data.operands.first().map_or(0, |&v| function.ty(v).lanes());
     let alike = |&v: &tilescope_ir::ValueId| function.ty(v).lanes() == lanes;
-    if pack == 0 || lanes % pack != 0 || !data.operands.iter().chain(&data.results).all(alike) {
+    if pack == 0 || !lanes.is_multiple_of(pack) || !data.operands.iter().chain(&data.results).all(alike) {
         let what = format!("operands and results must have one shape, of a multiple of {pack} elements");
         return Err(lower.wrong(function, op, what));
     }
