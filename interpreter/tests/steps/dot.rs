@@ -180,7 +180,7 @@ fn one_value_may_be_all_operands_and_constants_are_spread() {
     let body = body.lines().rev().collect::<Vec<_>>();
     let body = format!("{}\n{}\n{}", body[1], body[0], body[2]);
     let wanted: [Wanted<'_>; 2] = [("f32", Some(&[16, 16])); 2];
-    let outs = run(&[x.clone()], &wanted, &body);
+    let outs = run(std::slice::from_ref(&x), &wanted, &body);
     let v = x.as_f32();
     assert_eq!(outs[0].as_f32(), model(&v, &v, &v, [1, 16, 16, 16]));
     assert_eq!(

@@ -66,7 +66,7 @@ fn every_library_function_runs_lane_by_lane() {
 fn library_results_are_the_functions() {
     let x = operand("f32", 1);
     let out = run(
-        &[x.clone()],
+        std::slice::from_ref(&x),
         &[("f32", Some(&[64]))],
         &library("__nv_tanhf", &["f32"], "f32"),
     );
@@ -156,10 +156,10 @@ fn integer_and_bit_instructions() {
     check("sub.s32 $0, $1, $2;", u32::wrapping_sub);
     check("mul.lo.u32 $0, $1, $2;", u32::wrapping_mul);
     check("mul.hi.u32 $0, $1, $2;", |a, b| {
-        (u64::from(a) * u64::from(b) >> 32) as u32
+        ((u64::from(a) * u64::from(b)) >> 32) as u32
     });
     check("mul.hi.s32 $0, $1, $2;", |a, b| {
-        (i64::from(a as i32) * i64::from(b as i32) >> 32) as u32
+        ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32
     });
     check("mad.lo.s32 $0, $1, $2, 7;", |a, b| {
         a.wrapping_mul(b).wrapping_add(7)
@@ -212,7 +212,7 @@ fn integer_and_bit_instructions() {
     );
     check(
         "{ .reg .u64 w; mul.wide.u32 w, $1, $2; shr.u64 w, w, 32; cvt.u32.u64 $0, w; }",
-        |a, b| (u64::from(a) * u64::from(b) >> 32) as u32,
+        |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32,
     );
     check("cvt.s32.s8 $0, $1;", |a, _| a as i8 as i32 as u32);
     check("cvt.sat.u32.s32 $0, $1;", |a, _| (a as i32).max(0) as u32);
@@ -297,7 +297,7 @@ fn softplus_as_kernels_write_it() {
         @!p ex2.approx.ftz.f32 $0, $0; @!p add.f32 $0, $0, 1.0; @!p lg2.approx.ftz.f32 $0, $0; \
         @!p mul.f32 $0, $0, 0.6931471805599453; } ";
     let x = Tile::f32(&[64], numbers(4, 64));
-    let out = assembly(text, "=r,r", 1, &[x.clone()], &["f32"]).unwrap_or_else(|e| panic!("{e}"));
+    let out = assembly(text, "=r,r", 1, std::slice::from_ref(&x), &["f32"]).unwrap_or_else(|e| panic!("{e}"));
     for (x, y) in x.as_f32().into_iter().zip(out[0].as_f32()) {
         let expected = if x > 2.0 {
             x
@@ -316,7 +316,8 @@ fn packs_share_registers() {
     // Two f32 to two fp8 in one 16-bit register: the first source is the upper half.
     let x = Tile::f32(&[64], numbers(6, 64));
     let text = "cvt.rn.satfinite.e4m3x2.f32 $0, $2, $1;";
-    let out = assembly(text, "=h,r,r", 2, &[x.clone()], &["f8E4M3FN"]).unwrap_or_else(|e| panic!("{e}"));
+    let out = assembly(text, "=h,r,r", 2, std::slice::from_ref(&x), &["f8E4M3FN"])
+        .unwrap_or_else(|e| panic!("{e}"));
     let expected: Vec<u64> = x
         .as_f32()
         .into_iter()
@@ -358,7 +359,7 @@ fn packs_share_registers() {
         "fma.rn.bf16x2 $0, $1, $1, $1;",
         "=r,r",
         2,
-        &[h.clone()],
+        std::slice::from_ref(&h),
         &["bf16"],
     )
     .unwrap_or_else(|e| panic!("{e}"));
@@ -376,8 +377,14 @@ fn int4_weights_unpacked_to_bf16() {
     let bytes = Tile::new("i8", &[64], noise(3, 64).into_iter().map(|b| b & 0xff));
     let text = "{ .reg .b32 t, u; prmt.b32 t, $2, 0, 0x4140; and.b32 u, t, 0x000f000f; or.b32 $0, u, 0x43004300; \
         shr.u32 u, t, 4; and.b32 u, u, 0x000f000f; or.b32 $1, u, 0x43004300; }";
-    let out =
-        assembly(text, "=r,=r,r", 2, &[bytes.clone()], &["bf16", "bf16"]).unwrap_or_else(|e| panic!("{e}"));
+    let out = assembly(
+        text,
+        "=r,=r,r",
+        2,
+        std::slice::from_ref(&bytes),
+        &["bf16", "bf16"],
+    )
+    .unwrap_or_else(|e| panic!("{e}"));
     for (lane, &byte) in bytes.bits.iter().enumerate() {
         let value = |tile: &Tile| Bf16(tile.bits[lane] as u16).to_f32() - 128.0;
         assert_eq!(

@@ -99,7 +99,7 @@ fn sums_follow_the_order_with_a_loop_and_with_any_region() {
             .map(|row| model(row, &|a, b| a + b))
             .collect();
         let loops = run(
-            &[x.clone()],
+            std::slice::from_ref(&x),
             &wanted,
             &text("f32", shape, axis, "%r = arith.addf %a, %b : f32"),
         );
@@ -247,7 +247,7 @@ fn regions_may_return_arguments_constants_and_one_value_twice() {
              }}) : ({from}, {from}, {from}, {from}) -> ({to}, {to}, {to}, {to})"
         );
         let wanted: [Wanted<'_>; 4] = [("i32", rest.as_deref()); 4];
-        let outs = run(&[x.clone()], &wanted, &body);
+        let outs = run(std::slice::from_ref(&x), &wanted, &body);
         for (i, row) in rows(&x.bits, shape, axis).iter().enumerate() {
             // (a, b, c, d) of the sum and (e, f, g, h) of the element: first, sum, sum, second's element.
             let four: Vec<[u64; 4]> = row.iter().map(|&x| [x; 4]).collect();
@@ -259,7 +259,7 @@ fn regions_may_return_arguments_constants_and_one_value_twice() {
         let constant =
             text("i32", shape, axis, "%r = arith.addi %k, %k : i32").replace("return %r", "return %k");
         let body = format!("%k = arith.constant 5 : i32\n{constant}");
-        let outs = run(&[x.clone()], &[("i32", rest.as_deref())], &body);
+        let outs = run(std::slice::from_ref(&x), &[("i32", rest.as_deref())], &body);
         let expected = rows(&x.bits, shape, axis)
             .iter()
             .map(|row| model(row, &|_, _| 5))
@@ -283,7 +283,7 @@ fn branches_in_a_region_run_lane_by_lane() {
               scf.yield %y : i32
             }";
         let outs = run(
-            &[x.clone()],
+            std::slice::from_ref(&x),
             &[("i32", rest.as_deref())],
             &text("i32", shape, axis, body),
         );

@@ -48,7 +48,7 @@ fn scans_run_along_any_axis_both_ways() {
             let x = Tile::f32(shape, numbers(5, shape.iter().product()));
             let wanted = [("f32", Some(shape))];
             let sum = run(
-                &[x.clone()],
+                std::slice::from_ref(&x),
                 &wanted,
                 &text("f32", shape, axis, reverse, "%r = arith.addf %a, %b : f32"),
             );
@@ -58,7 +58,11 @@ fn scans_run_along_any_axis_both_ways() {
             let body = "%h = arith.constant 5.000000e-01 : f32
                 %s = arith.mulf %a, %h : f32
                 %r = arith.subf %s, %b : f32";
-            let other = run(&[x.clone()], &wanted, &text("f32", shape, axis, reverse, body));
+            let other = run(
+                std::slice::from_ref(&x),
+                &wanted,
+                &text("f32", shape, axis, reverse, body),
+            );
             let expected = model(&x.as_f32(), shape, axis, reverse, |a, b| a * 0.5 - b);
             assert_eq!(other[0].as_f32(), expected, "{shape:?} {axis} {reverse}");
         }
@@ -120,7 +124,7 @@ fn two_operands_one_of_them_uniform() {
           tt.scan.return %a, %x : f32, f32
         }) : (tensor<4x16xf32>, tensor<4x16xf32>) -> (tensor<4x16xf32>, tensor<4x16xf32>)";
     let outs = run(
-        &[x.clone()],
+        std::slice::from_ref(&x),
         &[("f32", Some(&[4, 16])), ("f32", Some(&[4, 16]))],
         body,
     );
@@ -234,7 +238,7 @@ fn histograms_count_what_is_in_range_and_unmasked() {
     let values = [0, 1, 1, 3, -1, 4, 100, 3, 2, 3, 0, 0, 7, 3, 1, i32::MIN];
     let x = Tile::i32(&[16], values);
     let outs = run(
-        &[x.clone()],
+        std::slice::from_ref(&x),
         &[("i32", Some(&[4]))],
         "%out0 = tt.histogram %in0 : tensor<16xi32> -> tensor<4xi32>",
     );
