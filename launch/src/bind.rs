@@ -267,28 +267,72 @@ impl Binder<'_> {
     }
 
     fn arguments(&self, launch: &ResolvedLaunch) -> Result<(Vec<Argument>, Vec<String>)> {
-        let parameters = &self.signature.parameters;
+        let slots = slots(&self.signature.parameters);
+        let pairs = self.signature.parameters.iter().zip(&slots);
+        let own: Vec<&Parameter> = pairs
+            .filter(|(_, slot)| **slot == Slot::Given)
+            .map(|(p, _)| p)
+            .collect();
         let mut notes = Vec::new();
-        let chosen = if parameters.iter().all(|p| p.name.is_some()) {
-            self.by_name(&launch.args, &mut notes)?
+        let chosen = if own.iter().all(|p| p.name.is_some()) {
+            self.by_name(&own, &launch.args, &mut notes)?
         } else {
-            self.by_position(&launch.args, &mut notes)?
+            self.by_position(own.len(), &launch.args, &mut notes)?
         };
-        let mut arguments = Vec::new();
-        for (index, (parameter, arg)) in parameters.iter().zip(chosen).enumerate() {
+        let mut chosen = chosen.into_iter();
+        let mut arguments: Vec<Argument> = Vec::new();
+        for (index, (parameter, slot)) in self.signature.parameters.iter().zip(slots).enumerate() {
             let name = parameter.name.clone().unwrap_or_else(|| format!("%arg{index}"));
-            arguments.push(self.argument(&name, parameter.ty, arg, &mut notes)?);
+            let argument = match (slot, chosen.as_slice().first()) {
+                (Slot::Size { descriptor, axis }, _) => self.extent(&arguments, descriptor, axis, true)?,
+                (Slot::Stride { descriptor, axis }, _) => self.extent(&arguments, descriptor, axis, false)?,
+                (Slot::Given, Some(arg)) => {
+                    let argument = self.argument(&name, parameter.ty, arg, &mut notes)?;
+                    chosen.next();
+                    argument
+                }
+                (Slot::Given, None) => return Err(self.missing(&name, parameter.ty)),
+            };
+            arguments.push(argument);
         }
         Ok((arguments, notes))
     }
 
-    fn by_name<'a>(&self, args: &'a [ResolvedArg], notes: &mut Vec<String>) -> Result<Vec<&'a ResolvedArg>> {
-        let names: Vec<&str> = self
-            .signature
-            .parameters
-            .iter()
-            .filter_map(|p| p.name.as_deref())
-            .collect();
+    /// The size or stride that Triton passes after a descriptor.
+    fn extent(&self, arguments: &[Argument], descriptor: usize, axis: usize, size: bool) -> Result<Argument> {
+        let tensor = match arguments.get(descriptor) {
+            Some(Argument::Descriptor { tensor, .. }) => self.tensors.get(tensor.0 as usize),
+            _ => None,
+        };
+        let value = tensor.and_then(|t| {
+            if size {
+                t.shape.get(axis)
+            } else {
+                t.strides.get(axis)
+            }
+        });
+        let value = value.copied().unwrap_or_default();
+        match (size, i32::try_from(value)) {
+            (true, Ok(value)) => Ok(Argument::Scalar {
+                bits: u64::from(value as u32),
+            }),
+            (false, _) => Ok(Argument::Scalar { bits: value as u64 }),
+            (true, Err(_)) => {
+                let name = tensor.map_or("", |t| t.name.as_str());
+                Err(Error::input(format!(
+                    "the descriptor of `{name}`: dimension {axis} of {value} does not fit 32 bits"
+                )))
+            }
+        }
+    }
+
+    fn by_name<'a>(
+        &self,
+        parameters: &[&Parameter],
+        args: &'a [ResolvedArg],
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<&'a ResolvedArg>> {
+        let names: Vec<&str> = parameters.iter().filter_map(|p| p.name.as_deref()).collect();
         let kernel = &self.signature.name;
         for arg in args.iter().filter(|arg| !names.contains(&arg.name.as_str())) {
             let free = names
@@ -315,13 +359,13 @@ impl Binder<'_> {
                 None => error.note(format!("its parameters: {}", names.join(", "))),
             });
         }
-        let find = |parameter: &Parameter| {
+        let find = |parameter: &&Parameter| {
             let name = parameter.name.as_deref().unwrap_or_default();
             args.iter()
                 .find(|arg| arg.name == name)
                 .ok_or_else(|| self.missing(name, parameter.ty))
         };
-        self.signature.parameters.iter().map(find).collect()
+        parameters.iter().map(find).collect()
     }
 
     fn missing(&self, name: &str, ty: Type) -> Box<Error> {
@@ -358,10 +402,10 @@ impl Binder<'_> {
 
     fn by_position<'a>(
         &self,
+        wanted: usize,
         args: &'a [ResolvedArg],
         notes: &mut Vec<String>,
     ) -> Result<Vec<&'a ResolvedArg>> {
-        let wanted = self.signature.parameters.len();
         let kernel = &self.signature.name;
         let mut chosen: Vec<&ResolvedArg> = args.iter().collect();
         if chosen.len() > wanted {
@@ -539,6 +583,53 @@ impl Binder<'_> {
         }
         Ok(number as u64 & (u64::MAX >> (64 - bits)))
     }
+}
+
+/// Where a parameter's value comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Slot {
+    /// An argument of the launch.
+    Given,
+    /// A dimension of the tensor that parameter `descriptor` describes.
+    Size { descriptor: usize, axis: usize },
+    /// A stride of that tensor.
+    Stride { descriptor: usize, axis: usize },
+}
+
+/// After a tensor descriptor Triton passes the tensor's sizes (i32 each) and its strides (i64 each), named
+/// `desc.shape.0`, `desc.stride.0` and so on, or in older versions like the descriptor itself.
+fn slots(parameters: &[Parameter]) -> Vec<Slot> {
+    let mut slots = vec![Slot::Given; parameters.len()];
+    for (descriptor, parameter) in parameters.iter().enumerate() {
+        let Type::Descriptor { block, .. } = parameter.ty else {
+            continue;
+        };
+        let rank = block.rank();
+        let follows = |p: &Parameter, scalar| {
+            let name = match (&p.name, &parameter.name) {
+                (Some(name), Some(of)) => name
+                    .strip_prefix(of.as_str())
+                    .is_some_and(|r| r.is_empty() || r.starts_with('.')),
+                (None, None) => true,
+                _ => false,
+            };
+            name && p.ty == Type::scalar(scalar)
+        };
+        let first = descriptor + 1;
+        let (Some(sizes), Some(strides)) = (
+            parameters.get(first..first + rank),
+            parameters.get(first + rank..first + 2 * rank),
+        ) else {
+            continue;
+        };
+        if sizes.iter().all(|p| follows(p, Scalar::I32)) && strides.iter().all(|p| follows(p, Scalar::I64)) {
+            for axis in 0..rank {
+                slots[first + axis] = Slot::Size { descriptor, axis };
+                slots[first + rank + axis] = Slot::Stride { descriptor, axis };
+            }
+        }
+    }
+    slots
 }
 
 /// What Triton compiles into the kernel instead of passing it.

@@ -89,8 +89,14 @@ pub(crate) fn fill(fill: &Fill, seed: u64, tensor: &Tensor, bytes: &mut [u8]) {
     }
 }
 
-/// Writes the elements from number `first` on, packed, until `packed` is full.
+/// Writes the elements from number `first` on, packed, until `packed` is full; on all cores.
 fn generate(fill: &Fill, seed: u64, tensor: &Tensor, first: u64, packed: &mut [u8]) {
+    let chunks = packed.par_chunks_mut(CHUNK * tensor.dtype.bytes()).enumerate();
+    chunks.for_each(|(chunk, out)| elements(fill, seed, tensor, first + (chunk * CHUNK) as u64, out));
+}
+
+/// The same on this thread alone.
+pub(crate) fn elements(fill: &Fill, seed: u64, tensor: &Tensor, first: u64, packed: &mut [u8]) {
     let dtype = tensor.dtype;
     let stream = Stream::new(seed, &tensor.name);
     match *fill {
@@ -121,20 +127,13 @@ fn generate(fill: &Fill, seed: u64, tensor: &Tensor, first: u64, packed: &mut [u
 }
 
 /// Calls `bits` for each element number and stores the low bytes of what it gives.
-fn each(dtype: Dtype, first: u64, packed: &mut [u8], bits: impl Fn(u64) -> u64 + Sync) {
-    let size = dtype.bytes();
-    packed
-        .par_chunks_mut(CHUNK * size)
-        .enumerate()
-        .for_each(|(chunk, out)| {
-            let first = first + (chunk * CHUNK) as u64;
-            match size {
-                1 => store::<1>(first, out, &bits),
-                2 => store::<2>(first, out, &bits),
-                4 => store::<4>(first, out, &bits),
-                _ => store::<8>(first, out, &bits),
-            }
-        });
+fn each(dtype: Dtype, first: u64, packed: &mut [u8], bits: impl Fn(u64) -> u64) {
+    match dtype.bytes() {
+        1 => store::<1>(first, packed, &bits),
+        2 => store::<2>(first, packed, &bits),
+        4 => store::<4>(first, packed, &bits),
+        _ => store::<8>(first, packed, &bits),
+    }
 }
 
 fn store<const SIZE: usize>(first: u64, out: &mut [u8], bits: &impl Fn(u64) -> u64) {
@@ -154,35 +153,23 @@ fn pack<const SIZE: usize>(bits: &[u64], out: &mut [u8]) {
 const LANES: usize = 64;
 
 /// Calls `value` for each element's two random words and stores what it gives, rounded to the dtype.
-fn blocks(
-    dtype: Dtype,
-    stream: &Stream,
-    first: u64,
-    packed: &mut [u8],
-    value: impl Fn(u64, u64) -> f64 + Sync,
-) {
+fn blocks(dtype: Dtype, stream: &Stream, first: u64, packed: &mut [u8], value: impl Fn(u64, u64) -> f64) {
     let size = dtype.bytes();
-    packed
-        .par_chunks_mut(CHUNK * size)
-        .enumerate()
-        .for_each(|(chunk, out)| {
-            let first = first + (chunk * CHUNK) as u64;
-            for (i, out) in out.chunks_mut(LANES * size).enumerate() {
-                let [a, b] = stream.block::<LANES>(first + (i * LANES) as u64);
-                let values: [f64; LANES] = std::array::from_fn(|lane| value(a[lane], b[lane]));
-                let bits: [u64; LANES] = match dtype {
-                    Dtype::F32 => values.map(|v| u64::from((v as f32).to_bits())),
-                    Dtype::F64 => values.map(f64::to_bits),
-                    _ => values.map(|v| dtype.encode_float(v)),
-                };
-                match size {
-                    1 => pack::<1>(&bits, out),
-                    2 => pack::<2>(&bits, out),
-                    4 => pack::<4>(&bits, out),
-                    _ => pack::<8>(&bits, out),
-                }
-            }
-        });
+    for (i, out) in packed.chunks_mut(LANES * size).enumerate() {
+        let [a, b] = stream.block::<LANES>(first + (i * LANES) as u64);
+        let values: [f64; LANES] = std::array::from_fn(|lane| value(a[lane], b[lane]));
+        let bits: [u64; LANES] = match dtype {
+            Dtype::F32 => values.map(|v| u64::from((v as f32).to_bits())),
+            Dtype::F64 => values.map(f64::to_bits),
+            _ => values.map(|v| dtype.encode_float(v)),
+        };
+        match size {
+            1 => pack::<1>(&bits, out),
+            2 => pack::<2>(&bits, out),
+            4 => pack::<4>(&bits, out),
+            _ => pack::<8>(&bits, out),
+        }
+    }
 }
 
 /// [0, 1), all multiples of 2^-52.

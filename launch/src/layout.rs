@@ -143,6 +143,19 @@ impl Runs {
     }
 }
 
+impl Runs {
+    /// All runs at once, where they lie at a constant distance: the first, the distance, their number.
+    /// Only before the first call of `next`.
+    pub(crate) fn rows(&self) -> Option<(Run, i64, u64)> {
+        let run = self.run?;
+        match *self.outer.as_slice() {
+            [] => Some((run, run.count as i64, 1)),
+            [(size, stride, _)] => Some((run, stride, size as u64)),
+            _ => None,
+        }
+    }
+}
+
 impl Iterator for Runs {
     type Item = Run;
 

@@ -5,7 +5,8 @@
 //! no two begin at the same place. Addresses depend on sizes and order alone.
 //!
 //! Storage under [`LAZY_BYTES`] whose view fills a fair part of it is ordinary memory, written once
-//! before the run. Other storage is mapped and costs only the pages that something writes.
+//! before the run. Other storage is mapped and costs only the pages that something writes; generated
+//! data for it are made when they are touched (see [`Deferred`]), where the view is rows of neighbours.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut, Range};
@@ -14,7 +15,8 @@ use std::sync::Arc;
 use memmap2::{MmapMut, MmapOptions};
 use tilescope_diagnostics::{Error, Result, Source};
 
-use crate::fill::Contents;
+use crate::deferred::Deferred;
+use crate::fill::{Contents, Fill};
 use crate::layout::Runs;
 use crate::{AllocationId, Tensor, TensorId};
 
@@ -26,6 +28,9 @@ pub const ALIGNMENT: u64 = 512;
 
 /// Storage of this many bytes or more is mapped lazily.
 pub const LAZY_BYTES: u64 = 1 << 30;
+
+/// Views that take more pages than this are filled on demand, if they lie in lazy storage.
+const DEFERRED_BYTES: u64 = 1 << 26;
 
 /// Larger storage has no synthetic addresses.
 const MAX_BYTES: i128 = 1 << 46;
@@ -39,6 +44,8 @@ pub struct Allocation {
     pub base: u64,
     /// Its bytes, little-endian elements.
     pub bytes: Bytes,
+    /// Makes the data of very large storage when they are touched; without it, `bytes` hold everything.
+    pub deferred: Option<Deferred>,
 }
 
 /// All allocations of a launch, by rising address.
@@ -59,6 +66,11 @@ impl Memory {
         let size = tensor.dtype.bytes();
         let end = first.saturating_add(count).min(tensor.elements());
         let mut packed = Vec::with_capacity(end.saturating_sub(first) as usize * size);
+        let mut cache = None;
+        let mut copy = |range: Range<usize>, packed: &mut Vec<u8>| match &allocation.deferred {
+            Some(deferred) => deferred.read(&allocation.bytes, range, &mut cache, packed),
+            None => packed.extend_from_slice(allocation.bytes.get(range).unwrap_or_default()),
+        };
         for run in tensor.runs() {
             let (from, to) = (first.max(run.first), end.min(run.first + run.count));
             if run.first >= end {
@@ -69,13 +81,11 @@ impl Memory {
             }
             let start = run.position + (from - run.first) as i64 * run.stride;
             if run.stride == 1 {
-                let range = byte_range(start, to - from, size);
-                packed.extend_from_slice(allocation.bytes.get(range).unwrap_or_default());
+                copy(byte_range(start, to - from, size), &mut packed);
                 continue;
             }
             for i in 0..(to - from) as i64 {
-                let range = byte_range(start + i * run.stride, 1, size);
-                packed.extend_from_slice(allocation.bytes.get(range).unwrap_or_default());
+                copy(byte_range(start + i * run.stride, 1, size), &mut packed);
             }
         }
         packed
@@ -217,6 +227,18 @@ pub(crate) struct Owner {
     pub contents: Contents,
 }
 
+impl Owner {
+    /// The fill, where it is to be made on demand.
+    fn deferred(&self, tensor: &Tensor) -> Option<&Fill> {
+        match &self.contents {
+            Contents::Fill(fill) if self.bytes >= LAZY_BYTES && touched(tensor) > DEFERRED_BYTES => {
+                Deferred::suits(tensor).then_some(fill)
+            }
+            _ => None,
+        }
+    }
+}
+
 impl Plan {
     pub fn new(source: Arc<Source>, seed: u64) -> Plan {
         Plan {
@@ -275,10 +297,10 @@ impl Plan {
 
     /// Refuses what would not fit in `limit` bytes, before anything is allocated.
     fn check_limit(&self, tensors: &[Tensor], limit: u64) -> Result<()> {
-        const PAGE: u64 = 4096;
         let wanted = |owner: &Owner| match (&owner.contents, tensors.get(owner.tensor.0 as usize)) {
             (Contents::Uninit | Contents::Zeros, _) if owner.lazy => 0,
-            (_, Some(tensor)) if owner.lazy => owner.bytes.min(tensor.elements().saturating_mul(PAGE)),
+            (_, Some(tensor)) if owner.deferred(tensor).is_some() => 0,
+            (_, Some(tensor)) if owner.lazy => owner.bytes.min(touched(tensor)),
             _ => owner.bytes,
         };
         let total = self
@@ -305,7 +327,7 @@ impl Plan {
         );
         let error = self.error(&largest.span, message, label);
         Err(if largest.lazy {
-            error.help("filled with \"uninit\" or \"zeros\", large storage costs only the pages that the kernel touches")
+            error.help("large storage costs only the pages that the kernel touches when it is generated row by row, \"uninit\" or \"zeros\"")
         } else {
             error.help("make the tensor smaller")
         })
@@ -332,13 +354,19 @@ impl Plan {
                 );
                 return Err(self.error(&owner.span, message, "the system refuses"));
             };
-            if let Some(tensor) = tensors.get(owner.tensor.0 as usize) {
+            let tensor = tensors.get(owner.tensor.0 as usize);
+            let deferred = tensor.and_then(|tensor| {
+                let fill = owner.deferred(tensor)?;
+                Deferred::new(fill, self.seed, tensor, bytes.len())
+            });
+            if let (Some(tensor), None) = (tensor, &deferred) {
                 self.fill(owner, tensor, files, &mut bytes)?;
             }
             memory.allocations.push(Allocation {
                 name: owner.name.clone(),
                 base: owner.base,
                 bytes,
+                deferred,
             });
         }
         Ok(memory)
@@ -362,6 +390,18 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// Bytes of the pages in which the view's elements lie, about: every run touches one page more than it fills.
+fn touched(tensor: &Tensor) -> u64 {
+    const PAGE: u64 = 4096;
+    let size = tensor.dtype.bytes() as u64;
+    let run = match tensor.runs().next() {
+        Some(run) if run.stride == 1 => run.count,
+        _ => 1,
+    };
+    let runs = tensor.elements() / run;
+    runs.saturating_mul(run.saturating_mul(size).saturating_add(PAGE))
 }
 
 /// `1.5 GB` and the like, in powers of 1000.

@@ -160,13 +160,13 @@ fn scalars(file: &LaunchFile, spec: &LaunchSpec, mut scope: Scope, overrides: &O
     let mut constexprs: Vec<(String, Value)> = Vec::new();
     let mut during = symbols;
     for constexpr in &spec.constexprs {
-        let value = match (
-            &constexpr.value,
-            overrides.constexprs.iter().find(|(n, _)| *n == constexpr.name),
-        ) {
-            (_, Some((_, value))) => value.clone(),
-            (ConstexprValue::Function(name), None) => Value::Str(format!("fn:{name}")),
-            (ConstexprValue::Expression(value), None) => during.evaluate(value)?,
+        let given = overrides
+            .constexprs
+            .iter()
+            .find(|(name, _)| *name == constexpr.name);
+        let value = match given {
+            Some((_, value)) => value.clone(),
+            None => constexpr_value(&during, &constexpr.value)?,
         };
         during.insert(&constexpr.name, value.clone());
         scope.insert(&constexpr.name, value.clone());
@@ -177,6 +177,24 @@ fn scalars(file: &LaunchFile, spec: &LaunchSpec, mut scope: Scope, overrides: &O
         args,
         constexprs,
     })
+}
+
+fn constexpr_value(scope: &Scope, value: &ConstexprValue) -> Result<Value> {
+    match value {
+        ConstexprValue::Function(name) => Ok(Value::Str(format!("fn:{name}"))),
+        ConstexprValue::Tuple(items) => Ok(Value::Tuple(
+            items
+                .iter()
+                .map(|item| constexpr_value(scope, item))
+                .collect::<Result<_>>()?,
+        )),
+        ConstexprValue::Expression(value) => scope.evaluate(value).map_err(|error| match &value.root.kind {
+            NodeKind::Name(name) if error.help.is_none() => {
+                error.help(format!("for a string write \"'{name}'\""))
+            }
+            _ => error,
+        }),
+    }
 }
 
 /// An argument that is just the name of an entry of `[tensors]`.

@@ -91,4 +91,5 @@
     ("[tensors]\nx = { dtype = \"f32\", shape = [1] }\n[[launch]]\nkernel = \"k.ttir\"\ngrid = [1]\nseed = 1\n", "a.launch.toml:6:1: unknown key `seed` in a [[launch]] table"),
     ("launch = []\n", "a.launch.toml:1:1: a pipeline has at least one [[launch]]"),
     ("kernel = \"k.ttir\"\ngrid = [1]\n[[launch]]\n", "a.launch.toml:1:1: unknown key `kernel` in a pipeline file"),
+    ("kernel = \"k.ttir\"\ngrid = [1]\n[constexprs]\nACTIVATION = \"gelu\"\n", "a.launch.toml:4:15: unknown name `gelu`: not defined before this place (help: for a string write \"'gelu'\")"),
 ]

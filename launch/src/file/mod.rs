@@ -50,6 +50,29 @@ impl LaunchFile {
         &self.launches
     }
 
+    /// The text of a launch's kernel, read as UTF-8.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read or is no text, with the place where the launch file names it.
+    pub fn read_kernel(&self, launch: usize, files: &dyn crate::Files) -> Result<Arc<Source>> {
+        const MAX_BYTES: u64 = 256 << 20;
+        let Some(spec) = self.launches.get(launch) else {
+            return Err(Error::input(format!(
+                "{} has no launch {launch}",
+                self.source.name
+            )));
+        };
+        let KernelRef { path, span, .. } = &spec.kernel;
+        let bytes = files
+            .read(path, MAX_BYTES)
+            .map_err(|e| e.at(&self.source, span.clone(), "the kernel"))?;
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Source::new(path, text)),
+            Err(_) => Err(self.error(span, format!("`{path}` is no text"), "the kernel")),
+        }
+    }
+
     /// The variables of `[vars]`, with the ranges that case generators draw from.
     pub fn vars(&self) -> &[Var] {
         &self.vars
@@ -128,6 +151,8 @@ pub enum ConstexprValue {
     Expression(Expression),
     /// `"fn:name"`: a function of the kernel's file.
     Function(String),
+    /// A TOML array: a tuple.
+    Tuple(Vec<ConstexprValue>),
 }
 
 /// An entry of `[args]` or `[tensors]`.

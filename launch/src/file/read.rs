@@ -304,17 +304,26 @@ impl Reader<'_> {
             }
             _ => (item, Vec::new()),
         };
-        let value = match &value.kind {
-            Kind::Str(text) if text.starts_with("fn:") => {
-                ConstexprValue::Function(text["fn:".len()..].to_string())
-            }
-            _ => ConstexprValue::Expression(value.expression(self.source, &what)?),
-        };
+        let value = self.constexpr_value(value, &what)?;
         Ok(Constexpr {
             name,
             span: key.span.clone(),
             value,
             choices,
+        })
+    }
+
+    // Arrays nest as deep as the TOML reader allows.
+    fn constexpr_value(&self, item: &Item, what: &str) -> Result<ConstexprValue> {
+        Ok(match &item.kind {
+            Kind::Str(text) if text.starts_with("fn:") => {
+                ConstexprValue::Function(text["fn:".len()..].to_string())
+            }
+            Kind::Array(items) => {
+                let values = items.iter().map(|item| self.constexpr_value(item, what));
+                ConstexprValue::Tuple(values.collect::<Result<_>>()?)
+            }
+            _ => ConstexprValue::Expression(item.expression(self.source, what)?),
         })
     }
 

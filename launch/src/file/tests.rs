@@ -11,7 +11,7 @@ use crate::*;
 /// `x_ptr: *f32, n: i32, d: desc 4x8 f16`; a name of `_` is none.
 fn signature(text: &str) -> Signature {
     let parameter = |text: &str| {
-        let (name, ty) = text.trim().split_once(':').unwrap();
+        let (name, ty) = text.trim().split_once(": ").unwrap();
         let scalar = |name: &str| Scalar::from_name(name.trim()).unwrap();
         let ty = ty.trim();
         let ty = if let Some(pointee) = ty.strip_prefix("**") {
@@ -89,6 +89,7 @@ DTYPE = "tl.float16"
 FN = "fn:helper"
 NOTHING = "none"
 FLAG = true
+PAIR = [1, "n_cols"]
 
 [options]
 num_warps = 4
@@ -150,6 +151,7 @@ fn the_example_of_the_format() {
             ("FN".into(), Value::Str("fn:helper".into())),
             ("NOTHING".into(), Value::None),
             ("FLAG".into(), Value::Bool(true)),
+            ("PAIR".into(), Value::Tuple(vec![Value::Int(1), Value::Int(781)])),
         ]
     );
     assert!(bound.notes.is_empty());
@@ -394,6 +396,30 @@ fn specialised_and_unnamed_parameters() {
 }
 
 #[test]
+fn sizes_and_strides_after_a_descriptor_are_the_tensors() {
+    let text = with_head(
+        "[args]\nx = { descriptor_of = \"t\", block_shape = [2, 4] }\nn = 7\n[tensors]\nt = { dtype = \"f16\", shape = [5, 6], strides = [8, 1] }\n",
+    );
+    let modern = "x: desc 2x4 f16, x.shape.0: i32, x.shape.1: i32, x.stride.0: i64, x.stride.1: i64, n: i32";
+    let older = "x: desc 2x4 f16, x: i32, x: i32, x: i64, x: i64, n: i32";
+    let unnamed = "_: desc 2x4 f16, _: i32, _: i32, _: i64, _: i64, _: i32";
+    for parameters in [modern, older, unnamed] {
+        let bound = bind(parameters, &text).unwrap();
+        let bits: Vec<u64> = bound.launches[0]
+            .arguments
+            .iter()
+            .filter_map(|a| match a {
+                Argument::Scalar { bits } => Some(*bits),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(bits, [5, 6, 8, 1, 7], "{parameters}");
+    }
+    let bound = bind("x: desc 2x4 f16, n: i32", &text).unwrap();
+    assert_eq!(bound.launches[0].arguments.len(), 2);
+}
+
+#[test]
 fn a_grid_of_zero_is_a_grid() {
     let text = "kernel = \"k.ttir\"\ngrid = [\"n\", 2]\n[vars]\nn = 0\n";
     assert_eq!(bind("", text).unwrap().launches[0].grid, [0, 2, 1]);
@@ -469,9 +495,10 @@ fn memory_is_limited_before_it_is_taken() {
             "a.launch.toml:4:5: not enough memory: `a` wants 2.0 MB: all tensors want 2.0 MB, 1.0 MB may be used (help: make the tensor smaller)",
         ),
         (
-            "[args]\na = { dtype = \"f16\", shape = [8589934592] }\n",
+            "[args]\na = { dtype = \"f16\", shape = [65536, 131072], strides = [1, 65536] }\n",
             "a.launch.toml:4:5: not enough memory: `a` wants 17.2 GB: all tensors want 17.2 GB, 1.0 MB may be used \
-             (help: filled with \"uninit\" or \"zeros\", large storage costs only the pages that the kernel touches)",
+             (help: large storage costs only the pages that the kernel touches when it is generated row by row, \
+             \"uninit\" or \"zeros\")",
         ),
     ] {
         let error = bind("a: *f16", &with_head(text))
@@ -480,6 +507,33 @@ fn memory_is_limited_before_it_is_taken() {
             .unwrap_err();
         assert_eq!(error.to_string(), message);
     }
+}
+
+#[test]
+fn huge_random_data_are_made_where_they_are_touched() {
+    let huge = with_head("[args]\na = { dtype = \"f16\", shape = [8589934592] }\n");
+    let small = with_head("[args]\na = { dtype = \"f16\", shape = [20000] }\n");
+    let bound = bind("a: *f16", &huge).unwrap();
+    let mut memory = bound.allocate(&NoFiles, 1 << 20).unwrap();
+    let expected = bind("a: *f16", &small)
+        .unwrap()
+        .allocate(&NoFiles, 1 << 20)
+        .unwrap();
+    let tensor = &bound.tensors()[0];
+    assert_eq!(
+        memory.gather(tensor, 7000, 5000),
+        expected.allocations[0].bytes[14_000..24_000]
+    );
+    let last = memory.gather(tensor, (1 << 33) - 2, 9);
+    assert!(last.len() == 4 && last != [0; 4]);
+    let allocation = &mut memory.allocations[0];
+    let (bytes, deferred) = (&mut allocation.bytes, allocation.deferred.as_ref().unwrap());
+    deferred.prepare(16_382..16_386, |at, made| {
+        bytes[at..at + made.len()].copy_from_slice(made)
+    });
+    assert_eq!(bytes[..1 << 15], expected.allocations[0].bytes[..1 << 15]);
+    bytes[0..2].copy_from_slice(&[1, 2]);
+    assert_eq!(memory.gather(tensor, 0, 1), [1, 2]);
 }
 
 struct OneFile(Vec<u8>);
