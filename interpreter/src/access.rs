@@ -93,7 +93,8 @@ impl<'r> Memory<'r> {
                 }
             })
             .collect();
-        let shared = Shared::new(memory.allocations.iter_mut().map(|a| &mut a.bytes[..]));
+        let allocations = memory.allocations.iter_mut();
+        let shared = Shared::new(allocations.map(|a| (&mut a.bytes[..], a.deferred.as_ref())));
         let stored = StoredPointers::new(launch, &targets);
         Memory {
             shared,

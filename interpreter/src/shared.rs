@@ -13,19 +13,23 @@
 
 use crate::kind::Lane;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst};
+use tilescope_launch::Deferred;
 
 /// Bytes of one allocation.
 #[derive(Debug, Clone, Copy)]
-struct Bytes {
+struct Bytes<'a> {
     start: *mut u8,
     len: usize,
+    /// Makes the data of huge storage when they are touched.
+    deferred: Option<&'a Deferred>,
 }
 
 /// All allocations of a launch, borrowed for its duration.
 #[derive(Debug)]
 pub struct Shared<'a> {
-    allocations: Vec<Bytes>,
+    allocations: Vec<Bytes<'a>>,
     borrow: PhantomData<&'a mut [u8]>,
 }
 
@@ -37,11 +41,12 @@ unsafe impl Sync for Shared<'_> {}
 
 impl<'a> Shared<'a> {
     /// Borrows the allocations.
-    pub fn new(allocations: impl Iterator<Item = &'a mut [u8]>) -> Shared<'a> {
+    pub fn new(allocations: impl Iterator<Item = (&'a mut [u8], Option<&'a Deferred>)>) -> Shared<'a> {
         let allocations = allocations
-            .map(|b| Bytes {
-                start: b.as_mut_ptr(),
-                len: b.len(),
+            .map(|(bytes, deferred)| Bytes {
+                start: bytes.as_mut_ptr(),
+                len: bytes.len(),
+                deferred,
             })
             .collect();
         Shared {
@@ -61,8 +66,24 @@ impl<'a> Shared<'a> {
             offset <= bytes.len && len <= bytes.len - offset,
             "checked access out of bounds"
         );
+        if let Some(deferred) = bytes.deferred {
+            Shared::prepare(bytes, deferred, offset..offset + len);
+        }
         // SAFETY: inside the allocation by the assertion.
         unsafe { bytes.start.add(offset) }
+    }
+
+    #[cold]
+    fn prepare(bytes: Bytes<'_>, deferred: &Deferred, range: Range<usize>) {
+        deferred.prepare(range, |offset, made| {
+            assert!(
+                offset <= bytes.len && made.len() <= bytes.len - offset,
+                "data made out of bounds"
+            );
+            // SAFETY: inside the allocation by the assertion; `Deferred` lets one thread write a chunk,
+            // once, before any other gets past `prepare` for it.
+            unsafe { std::ptr::copy_nonoverlapping(made.as_ptr(), bytes.start.add(offset), made.len()) }
+        });
     }
 
     /// Copies lanes out of an allocation, from a byte offset on.
@@ -111,7 +132,7 @@ mod tests {
     #[test]
     fn reads_writes_and_updates() {
         let mut a = vec![0u64; 2];
-        let mut shared = Shared::new(std::iter::once(bytemuck::cast_slice_mut(&mut a)));
+        let mut shared = Shared::new(std::iter::once((bytemuck::cast_slice_mut(&mut a), None)));
         shared.write::<u32>(0, 4, &[7, 8]);
         let mut out = [0u32; 2];
         shared.read(0, 4, &mut out);
@@ -126,6 +147,6 @@ mod tests {
     #[should_panic(expected = "out of bounds")]
     fn never_leaves_an_allocation() {
         let mut a = [0u8; 8];
-        Shared::new(std::iter::once(&mut a[..])).read::<u32>(0, 5, &mut [0]);
+        Shared::new(std::iter::once((&mut a[..], None))).read::<u32>(0, 5, &mut [0]);
     }
 }

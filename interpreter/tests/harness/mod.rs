@@ -156,6 +156,7 @@ impl Bench {
                 name: format!("storage {index}"),
                 base,
                 bytes: own,
+                deferred: None,
             });
         }
         let cancel = AtomicBool::new(false);

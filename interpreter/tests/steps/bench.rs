@@ -143,6 +143,7 @@ pub fn try_run(ins: &[Tile], outs: &[Wanted<'_>], body: &str) -> Result<Ran, Box
             name: format!("t{i}"),
             base: FIRST_ADDRESS + i as u64 * (1 << 24),
             bytes,
+            deferred: None,
         });
         tensors.push(Tensor {
             name: format!("t{i}"),
