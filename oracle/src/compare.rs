@@ -292,9 +292,13 @@ impl Mismatch {
         match (worst.got, worst.expected) {
             (Value::Int(g), Value::Int(e)) => format!("off by {}", g.abs_diff(e)),
             _ if worst.relative.is_finite() => {
-                format!("off by {:.3e}, relative {:.3e}", worst.absolute, worst.relative)
+                format!(
+                    "off by {}, relative {}",
+                    rough(worst.absolute),
+                    rough(worst.relative)
+                )
             }
-            _ => format!("off by {:.3e}", worst.absolute),
+            _ => format!("off by {}", rough(worst.absolute)),
         }
     }
 
@@ -323,13 +327,33 @@ fn bracketed(index: &[usize]) -> String {
     format!("[{}]", index.join(", "))
 }
 
+/// A value in the fewest digits that tell it from its neighbours: those of f32 where it is one.
 fn shown(value: Value) -> String {
     match value {
         Value::Int(v) => v.to_string(),
         Value::Bool(v) => v.to_string(),
         Value::Float(v) if v.is_nan() => "nan".to_string(),
-        Value::Float(v) if v == 0.0 || (1e-4..1e16).contains(&v.abs()) || v.is_infinite() => v.to_string(),
-        Value::Float(v) => format!("{v:e}"),
+        Value::Float(v) if v == 0.0 || v.is_infinite() => v.to_string(),
+        Value::Float(v) => {
+            let narrow = v as f32;
+            let exact = f64::from(narrow) == v;
+            match ((1e-4..1e16).contains(&v.abs()), exact) {
+                (true, true) => narrow.to_string(),
+                (true, false) => v.to_string(),
+                (false, true) => format!("{narrow:e}"),
+                (false, false) => format!("{v:e}"),
+            }
+        }
+    }
+}
+
+/// An error in three digits or so.
+fn rough(v: f64) -> String {
+    match v {
+        v if v >= 1e5 || v < 1e-3 => format!("{v:.2e}"),
+        v if v >= 100.0 => format!("{v:.0}"),
+        v if v >= 1.0 => format!("{v:.2}"),
+        v => format!("{v:.4}"),
     }
 }
 
@@ -492,6 +516,19 @@ mod tests {
     }
 
     #[test]
+    fn values_are_shown_in_as_many_digits_as_they_have() {
+        assert_eq!(shown(Value::Float(f64::from(0.1f32))), "0.1");
+        assert_eq!(shown(Value::Float(0.1)), "0.1");
+        assert_eq!(shown(Value::Float(1.0 / 3.0)), "0.3333333333333333");
+        assert_eq!(shown(Value::Float(f64::from(1e-7f32))), "1e-7");
+        assert_eq!(shown(Value::Float(-0.0)), "-0");
+        assert_eq!(shown(Value::Float(f64::NEG_INFINITY)), "-inf");
+        assert_eq!(shown(Value::Int(u64::MAX.into())), "18446744073709551615");
+        let errors = [0.25, 3.14159, 1234.5, 1e7, 2.5e-6];
+        assert_eq!(errors.map(rough), ["0.2500", "3.14", "1234", "1.00e7", "2.50e-6"]);
+    }
+
+    #[test]
     fn the_finding_names_the_worst_element() {
         let got = Numbers::Float(ndarray::arr2(&[[1.0, 2.0], [3.5, 4.0]]).into_dyn());
         let expected = Numbers::Float(ndarray::arr2(&[[1.0, 2.0], [3.0, 4.0]]).into_dyn());
@@ -506,7 +543,7 @@ mod tests {
         assert_eq!(
             finding.message,
             "`out` differs from the expected values in 1 of 4 elements; the worst is out[1, 0]: got 3.5, \
-             expected 3 (off by 5.000e-1, relative 1.667e-1; allowed: rtol 1.3e-6, atol 1e-5)"
+             expected 3 (off by 0.5000, relative 0.1667; allowed: rtol 1.3e-6, atol 1e-5)"
         );
         assert_eq!(finding.element, Some(vec![1, 0]));
         assert_eq!(finding.count, 1);
