@@ -455,13 +455,16 @@ pub fn load<T: Lane>(machine: &mut Machine<'_>, access: Access, other: Option<Sl
         // One address, all lanes active: one element for all.
         let mut value = T::from_bits(0);
         let single = Access { lanes: 1, ..access };
-        single.pieces(machine, |memory, piece| {
+        let faults = single.checked(machine, |memory, piece| {
             memory
                 .shared
                 .read(piece.allocation, piece.offset, std::slice::from_mut(&mut value));
         });
-        machine.frame.set_uniform(out, value.to_bits());
-        return;
+        // A fault is one of each lane, so it is left to what follows.
+        if faults.is_empty() {
+            machine.frame.set_uniform(out, value.to_bits());
+            return;
+        }
     }
     if let Some(Some(0)) = form.1 {
         match other {

@@ -4,7 +4,7 @@ mod harness;
 
 use harness::Bench;
 use tilescope_diagnostics::Check;
-use tilescope_launch::{Dtype, Role, TensorId};
+use tilescope_launch::{Argument, Dtype, Role, TensorId};
 
 /// Two tensors that no argument names, and an array of pointers to them.
 fn with_array(body: &str, pointers: &[u32]) -> Bench {
@@ -132,4 +132,27 @@ fn masked_off_lanes_have_the_tensor_of_the_other_value() {
     let finding = ran.finding();
     assert_eq!((finding.check, finding.count), (Check::OobLoad, 1));
     assert_eq!(finding.tensor.as_ref().map(|t| &t.name[..]), Some("a"));
+}
+
+#[test]
+fn all_lanes_at_one_faulty_address_count() {
+    for (null, check, count) in [("0", Check::WildPointer, 4), ("4", Check::OobLoad, 4)] {
+        let body = format!(
+            "%c = arith.constant {null} : i32
+             %p = tt.addptr %a, %c : !tt.ptr<f32>, i32
+             %ps = tt.splat %p : !tt.ptr<f32> -> tensor<4x!tt.ptr<f32>>
+             %v = tt.load %ps : tensor<4x!tt.ptr<f32>>
+             %r = tt.make_range {{end = 4 : i32, start = 0 : i32}} : tensor<4xi32>
+             %os = tt.splat %out : !tt.ptr<f32> -> tensor<4x!tt.ptr<f32>>
+             %oa = tt.addptr %os, %r : tensor<4x!tt.ptr<f32>>, tensor<4xi32>
+             tt.store %oa, %v : tensor<4x!tt.ptr<f32>>"
+        );
+        let bench = Bench::new("%a: !tt.ptr<f32>, %out: !tt.ptr<f32>", &body, 1);
+        let bench = match check {
+            Check::WildPointer => bench.argument(Argument::Null),
+            _ => bench.tensor("a", Dtype::F32, &[1f32; 4]),
+        };
+        let ran = bench.tensor("out", Dtype::F32, &[-1f32; 4]).run();
+        assert_eq!(ran.checks(), [(check, count)]);
+    }
 }

@@ -136,7 +136,11 @@ impl Bench {
     /// The module.
     pub fn module(&self) -> Module {
         let source = Source::new("test.ttir", self.text.clone());
-        tilescope_ir::text::parse(&source).unwrap_or_else(|e| panic!("{e}\n{}", self.text))
+        let module = tilescope_ir::text::parse(&source).unwrap_or_else(|e| panic!("{e}\n{}", self.text));
+        if let Err(errors) = tilescope_ir::verify(&module) {
+            panic!("{errors:?}\n{}", self.text);
+        }
+        module
     }
 
     /// Runs it.

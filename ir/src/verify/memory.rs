@@ -273,8 +273,14 @@ impl Checker<'_> {
             "a descriptor of one row",
         )?;
         let rows = match self.operand_type(id, 1) {
-            Type::Tile(shape, Elem::Scalar(Scalar::I32)) if shape.rank() == 1 => shape.dim(0),
-            _ => return Err(self.operand_wrong(id, 1, "row numbers, a tile of `i32` of one dimension")),
+            Type::Tile(shape, Elem::Scalar(Scalar::I16 | Scalar::I32)) if shape.rank() == 1 => shape.dim(0),
+            _ => {
+                return Err(self.operand_wrong(
+                    id,
+                    1,
+                    "row numbers, a tile of `i32` or `i16` of one dimension",
+                ));
+            }
         };
         self.operand_is(id, 2, I32)?;
         let shape = Shape::new(&[rows as u64, block.dim(1) as u64]);
