@@ -350,7 +350,7 @@ fn shown(value: Value) -> String {
 /// An error in three digits or so.
 fn rough(v: f64) -> String {
     match v {
-        v if v >= 1e5 || v < 1e-3 => format!("{v:.2e}"),
+        v if !(1e-3..1e5).contains(&v) => format!("{v:.2e}"),
         v if v >= 100.0 => format!("{v:.0}"),
         v if v >= 1.0 => format!("{v:.2}"),
         v => format!("{v:.4}"),
@@ -524,8 +524,8 @@ mod tests {
         assert_eq!(shown(Value::Float(-0.0)), "-0");
         assert_eq!(shown(Value::Float(f64::NEG_INFINITY)), "-inf");
         assert_eq!(shown(Value::Int(u64::MAX.into())), "18446744073709551615");
-        let errors = [0.25, 3.14159, 1234.5, 1e7, 2.5e-6];
-        assert_eq!(errors.map(rough), ["0.2500", "3.14", "1234", "1.00e7", "2.50e-6"]);
+        let errors = [0.25, 2.7251, 1234.5, 1e7, 2.5e-6];
+        assert_eq!(errors.map(rough), ["0.2500", "2.73", "1234", "1.00e7", "2.50e-6"]);
     }
 
     #[test]
