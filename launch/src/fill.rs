@@ -61,9 +61,17 @@ const CHUNK: usize = 1 << 14;
 /// Elements made before they are put in their places, where these are not neighbours.
 const BUFFER: u64 = 1 << 22;
 
-/// Fills the elements of the view, nothing between them.
+/// Fills the elements of the view, nothing between them. Of elements in one place the last stays.
 pub(crate) fn fill(fill: &Fill, seed: u64, tensor: &Tensor, bytes: &mut [u8]) {
     let size = tensor.dtype.bytes();
+    if tensor
+        .shape
+        .iter()
+        .zip(&tensor.strides)
+        .any(|(&n, &stride)| n > 1 && stride == 0)
+    {
+        return expanded(fill, seed, tensor, bytes);
+    }
     let total = tensor.elements();
     let mut runs = tensor.runs();
     let first = runs.next();
@@ -86,6 +94,49 @@ pub(crate) fn fill(fill: &Fill, seed: u64, tensor: &Tensor, bytes: &mut [u8]) {
         generate(fill, seed, tensor, done, packed);
         scatter(bytes, tensor.runs(), size, done, packed);
         done += count;
+    }
+}
+
+/// Fills a view with dimensions of stride 0: only the last index of such a dimension is made, so that the
+/// time goes by places, not by elements.
+fn expanded(fill: &Fill, seed: u64, tensor: &Tensor, bytes: &mut [u8]) {
+    let size = tensor.dtype.bytes();
+    let numbers = crate::layout::row_major(&tensor.shape);
+    let mut first = 0;
+    let mut dims = Vec::new();
+    for ((&n, &stride), &number) in tensor.shape.iter().zip(&tensor.strides).zip(&numbers) {
+        match stride {
+            0 => first += (n - 1) * number,
+            _ => dims.push((n, stride, number)),
+        }
+    }
+    if tensor.elements() == 0 {
+        return;
+    }
+    let mut index = vec![0; dims.len()];
+    let mut element = vec![0; size];
+    loop {
+        let at = |distance: fn(&(i64, i64, i64)) -> i64| {
+            dims.iter().zip(&index).map(|(d, i)| distance(d) * i).sum::<i64>()
+        };
+        let (number, position) = (first + at(|d| d.2), tensor.offset + at(|d| d.1));
+        elements(fill, seed, tensor, number as u64, &mut element);
+        let place = position.max(0) as usize * size;
+        if let Some(place) = bytes.get_mut(place..place + size) {
+            place.copy_from_slice(&element);
+        }
+        let mut axis = dims.len();
+        loop {
+            if axis == 0 {
+                return;
+            }
+            axis -= 1;
+            index[axis] += 1;
+            if index[axis] < dims[axis].0 {
+                break;
+            }
+            index[axis] = 0;
+        }
     }
 }
 
@@ -452,6 +503,18 @@ mod tests {
         let mut bytes = vec![0; 8];
         fill(&Fill::Arange, 0, &view, &mut bytes);
         assert_eq!(bytes, [8, 0, 0, 0, 9, 0, 0, 0]);
+        let view = tensor(Dtype::I32, &[2, 5, 2, 1 << 40], &[1, 0, 2, 0]);
+        let mut bytes = vec![0; 16];
+        fill(&Fill::Randn, 0, &view, &mut bytes);
+        let stream = Stream::new(0, "x");
+        let number = |i: u64, j: u64| ((i * 5 + 4) * 2 + j) * (1 << 40) + (1 << 40) - 1;
+        for (place, k) in bytes
+            .chunks(4)
+            .zip([number(0, 0), number(1, 0), number(0, 1), number(1, 1)])
+        {
+            let [a, b] = stream.words(k);
+            assert_eq!(Dtype::I32.encode_float(normal(a, b)).to_le_bytes()[..4], *place);
+        }
     }
 
     #[test]

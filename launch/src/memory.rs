@@ -32,6 +32,9 @@ pub const LAZY_BYTES: u64 = 1 << 30;
 /// Views that take more pages than this are filled on demand, if they lie in lazy storage.
 const DEFERRED_BYTES: u64 = 1 << 26;
 
+/// Elements of a view that overlaps itself, at most, if it is to be filled.
+const MAX_VISITS: u64 = 1 << 30;
+
 /// Larger storage has no synthetic addresses.
 const MAX_BYTES: i128 = 1 << 46;
 
@@ -295,8 +298,26 @@ impl Plan {
         Ok(AllocationId(self.owners.len() as u32 - 1))
     }
 
-    /// Refuses what would not fit in `limit` bytes, before anything is allocated.
+    /// Refuses what would not fit in `limit` bytes, before anything is allocated, and views that would take
+    /// for ever to fill as they overlap themselves.
     fn check_limit(&self, tensors: &[Tensor], limit: u64) -> Result<()> {
+        for owner in &self.owners {
+            let Some(tensor) = tensors.get(owner.tensor.0 as usize) else {
+                continue;
+            };
+            let places = owner.bytes / tensor.dtype.bytes() as u64;
+            let moving = tensor
+                .shape
+                .iter()
+                .zip(&tensor.strides)
+                .filter(|(_, stride)| **stride != 0);
+            let visits = moving.fold(1u64, |n, (&size, _)| n.saturating_mul(size.max(0) as u64));
+            if matches!(owner.contents, Contents::Fill(_)) && visits > places && visits > MAX_VISITS {
+                let message = format!("`{}` overlaps itself too much to be filled", owner.name);
+                let label = format!("{visits} elements in {places} places");
+                return Err(self.error(&owner.span, message, label));
+            }
+        }
         let wanted = |owner: &Owner| match (&owner.contents, tensors.get(owner.tensor.0 as usize)) {
             (Contents::Uninit | Contents::Zeros, _) if owner.lazy => 0,
             (_, Some(tensor)) if owner.deferred(tensor).is_some() => 0,

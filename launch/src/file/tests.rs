@@ -510,6 +510,30 @@ fn memory_is_limited_before_it_is_taken() {
 }
 
 #[test]
+fn overlapping_views_take_no_time() {
+    let text = with_head("[args]\na = { dtype = \"f16\", shape = [1099511627776, 3], strides = [0, 1] }\n");
+    assert_eq!(
+        bind("a: *f16", &text)
+            .unwrap()
+            .allocate(&NoFiles, 1 << 20)
+            .unwrap()
+            .allocations[0]
+            .bytes
+            .len(),
+        6
+    );
+    let text = with_head("[args]\na = { dtype = \"f16\", shape = [65536, 65536], strides = [1, 1] }\n");
+    let error = bind("a: *f16", &text)
+        .unwrap()
+        .allocate(&NoFiles, 1 << 20)
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "a.launch.toml:4:5: `a` overlaps itself too much to be filled: 4294967296 elements in 131071 places"
+    );
+}
+
+#[test]
 fn huge_random_data_are_made_where_they_are_touched() {
     let huge = with_head("[args]\na = { dtype = \"f16\", shape = [8589934592] }\n");
     let small = with_head("[args]\na = { dtype = \"f16\", shape = [20000] }\n");
