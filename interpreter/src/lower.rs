@@ -578,25 +578,42 @@ impl<'m> Lower<'m> {
     pub fn inline(&mut self, function: &Function, op: OpId, callee: FuncId) -> Result<()> {
         let data = &function.ops[op];
         let args: Vec<Vec<Slot>> = data.operands.iter().map(|&v| self.slots(v).to_vec()).collect();
-        let mut results = Vec::new();
-        for &value in &data.results {
-            results.extend(self.define(function, value)?);
-        }
         if self.scopes.iter().any(|s| s.func == callee) {
             return Err(self.unsupported(function, op, "recursive calls are not run"));
         }
         let mut calls = vec![data.loc];
         calls.extend(&self.scope().calls);
-        let after = self.label();
         let target = &self.module.funcs[callee];
-        let values = target.params().iter().copied().zip(args).collect();
-        let scope = Scope {
+        let mut scope = Scope {
             func: callee,
-            values,
+            values: target.params().iter().copied().zip(args).collect(),
             labels: HashMap::new(),
             calls,
-            after: Some((after, results)),
+            after: None,
         };
+        // With one return at the end there is nowhere to go, and its values are the results.
+        if let [block] = target.regions[target.body].blocks[..]
+            && let Some((&last, ops)) = target.blocks[block].ops.split_last()
+        {
+            self.scopes.push(scope);
+            let lowered = self.operations(target, ops);
+            let returned: Vec<Vec<Slot>> = target.ops[last]
+                .operands
+                .iter()
+                .map(|&v| self.slots(v).to_vec())
+                .collect();
+            self.scopes.pop();
+            for (&value, slots) in data.results.iter().zip(returned) {
+                self.alias(value, slots);
+            }
+            return lowered;
+        }
+        let mut results = Vec::new();
+        for &value in &data.results {
+            results.extend(self.define(function, value)?);
+        }
+        let after = self.label();
+        scope.after = Some((after, results));
         self.scopes.push(scope);
         let lowered = self.body(target);
         self.scopes.pop();

@@ -122,9 +122,22 @@ fn kernel(ins: &[Tile], outs: &[Wanted<'_>], body: &str) -> String {
 
 /// Runs operations on `%in0`, `%in1`, …; they define `%out0`, `%out1`, ….
 pub fn try_run(ins: &[Tile], outs: &[Wanted<'_>], body: &str) -> Result<Ran, Box<Error>> {
-    let text = kernel(ins, outs, body);
+    try_run_with(ins, outs, body, "")
+}
+
+/// As [`try_run`], with functions beside the kernel.
+pub fn try_run_with(
+    ins: &[Tile],
+    outs: &[Wanted<'_>],
+    body: &str,
+    functions: &str,
+) -> Result<Ran, Box<Error>> {
+    let text = kernel(ins, outs, body).replacen("module {", &format!("module {{\n{functions}"), 1);
     let source = Arc::new(Source::new("k.ttir", text));
     let module = tilescope_ir::text::parse(&source)?;
+    if let Err(errors) = tilescope_ir::verify(&module) {
+        panic!("{errors:?}\n{}", source.text);
+    }
     let mut tensors = Vec::new();
     let mut memory = Memory::default();
     let sizes = ins.iter().map(|tile| (tile.elem, tile.bits.len(), Role::In));

@@ -6,5 +6,6 @@
 mod bench;
 mod dot;
 mod math;
+mod properties;
 mod reduce;
 mod scan;

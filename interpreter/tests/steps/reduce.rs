@@ -1,6 +1,6 @@
 //! `tt.reduce` against a scalar model of its order.
 
-use crate::bench::{Tile, Wanted, noise, numbers, run, try_run, ty};
+use crate::bench::{Tile, Wanted, noise, numbers, run, try_run, try_run_with, ty};
 
 /// The order that is promised: 16 partials in rising order, then halves.
 fn model<T: Clone>(row: &[T], combine: &dyn Fn(&T, &T) -> T) -> T {
@@ -354,4 +354,50 @@ fn undefined_lanes_pass_through_to_their_row_alone() {
     }
     // A branch on an undefined lane is a use of its own, reported once and defined from then on.
     assert_eq!(undefined_rows(branch, 1, &keep(4, 2, "ne")), 1);
+}
+
+#[test]
+fn a_region_may_call_a_function() {
+    let functions = "tt.func private @less(%a: i32, %b: i32) -> i32 {
+          %r = arith.subi %a, %b : i32
+          tt.return %r : i32
+        }
+        tt.func private @sign(%a: i32) -> i32 {
+          %zero = arith.constant 0 : i32
+          %c = arith.cmpi slt, %a, %zero : i32
+          cf.cond_br %c, ^bb1, ^bb2
+        ^bb1:
+          tt.return %zero : i32
+        ^bb2:
+          tt.return %a : i32
+        }";
+    for (shape, axis) in SHAPES {
+        let lanes = shape.iter().product();
+        let x = Tile::i32(shape, noise(4, lanes).into_iter().map(|b| (b % 100) as i32));
+        let row = |f: &dyn Fn(&i32, &i32) -> i32| -> Vec<u64> {
+            let lanes: Vec<i32> = x.bits.iter().map(|&b| b as i32).collect();
+            rows(&lanes, shape, axis)
+                .iter()
+                .map(|row| u64::from(model(row, f) as u32))
+                .collect()
+        };
+        let rest = without(shape, axis);
+        let wanted: [Wanted<'_>; 1] = [("i32", rest.as_deref())];
+        let plain = "%r = tt.call @less(%a, %b) : (i32, i32) -> i32";
+        let branching = "%d = tt.call @less(%a, %b) : (i32, i32) -> i32
+            %r = tt.call @sign(%d) : (i32) -> i32";
+        for (body, f) in [
+            (plain, &(|a: &i32, b: &i32| a - b) as &dyn Fn(&i32, &i32) -> i32),
+            (branching, &|a, b| (a - b).max(0)),
+        ] {
+            let ran = try_run_with(
+                std::slice::from_ref(&x),
+                &wanted,
+                &text("i32", shape, axis, body),
+                functions,
+            );
+            let ran = ran.unwrap_or_else(|error| panic!("{error:?}"));
+            assert_eq!(ran.outs[0].bits, row(f), "{body} {shape:?} {axis}");
+        }
+    }
 }
