@@ -58,6 +58,10 @@ fn statements(text: &str) -> Result<Vec<String>, String> {
             ';' => statements.push(std::mem::take(&mut current)),
             // A brace where a statement may begin opens or closes a block.
             '{' | '}' if !vector && current.trim().is_empty() => current.clear(),
+            // A label may stand alone at a block's end.
+            '}' if !vector && current.trim_end().ends_with(':') => {
+                statements.push(std::mem::take(&mut current))
+            }
             _ => {
                 match next {
                     '{' => vector = true,
@@ -151,7 +155,7 @@ impl Parser {
                     )
                 }
             };
-            if self.program.registers + count.unwrap_or(1) > MAX_REGISTERS {
+            if count.unwrap_or(1).saturating_add(self.program.registers) > MAX_REGISTERS {
                 return Err(format!("more than {MAX_REGISTERS} registers are not run"));
             }
             match count {

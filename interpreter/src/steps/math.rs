@@ -364,7 +364,8 @@ pub fn inline_asm(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Resul
         }
         Err(why) => {
             let error = lower.unsupported(function, op, format!("this inline assembly is not run: {why}"));
-            Err(error.note(format!("its text: {}", one_line(&asm.text))))
+            let error = error.note(format!("its text: {}", one_line(&asm.text)));
+            Err(error.help("docs/inline-assembly.md lists the instructions that are run"))
         }
     }
 }

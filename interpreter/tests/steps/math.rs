@@ -403,6 +403,12 @@ fn what_is_not_covered_is_refused_by_name() {
         ("add.rz.f32 $0, $1, $2;", "`add.rz.f32` is not run"),
         ("max.s32 $0, $1, 1e-05;", "`1e-05` is not a constant"),
         ("again: add.u32 $0, $1, $2;", "label `again`"),
+        (
+            "{ .reg .pred %p0; setp.ne.s32 %p0, $1, 1; @%p0 bra end; end: }",
+            "`bra` is not run",
+        ),
+        ("{ mov.b32 $0, $1; end: }", "label `end`"),
+        ("{ mov.b32 $0, $1 }", "`;` is missing"),
         ("@p bra again;", "`p` is not a register"),
         ("add.u32 $0, $1, $7;", "no operand `$7`"),
         ("add.u32 $0, $1;", "takes 2 sources, not 1"),

@@ -2,6 +2,7 @@
 
 use crate::bench::{Tile, Wanted, noise, run, ty};
 use proptest::prelude::*;
+use tilescope_interpreter::ptx::Program;
 
 const FLOATS: [&str; 4] = ["f16", "bf16", "f32", "f64"];
 const INTEGERS: [&str; 5] = ["i1", "i8", "i16", "i32", "i64"];
@@ -51,6 +52,52 @@ fn bits(elem: &str, seed: u64, lanes: usize) -> Vec<u64> {
         _ => u64::MAX,
     };
     noise(seed, lanes).into_iter().map(|b| b & mask).collect()
+}
+
+/// Pieces of assembly texts, right and wrong.
+const NAMES: &str = "add|sub|mul|mad|fma|div|rem|min|max|abs|neg|cvt|mov|selp|setp|prmt|lop3|shl|shr|shf|bfe|bfi|\
+    popc|clz|brev|ex2|rcp|tanh";
+const MODIFIERS: &str = ".lo|.hi|.wide|.rn|.rz|.rzi|.sat|.satfinite|.ftz|.approx|.l|.wrap|.lt|.s8|.u16|.s32|.b32|\
+    .u64|.f16|.f32|.f64|.bf16x2|.e4m3x2|.e2m1x2|.tf32|.pred";
+const OPERANDS: &str = "$0|$1|$2|-7|0x40|31|1.5|64|255|{$0, $1}|a|a1";
+const OTHERS: &str = " |;|,|{|}| .reg .b32 a<2>;|@p |@!a0 |end:|//|/*|*/";
+
+/// One of the pieces.
+fn piece(pieces: &'static str) -> impl Strategy<Value = &'static str> {
+    prop::sample::select(pieces.split('|').collect::<Vec<_>>())
+}
+
+/// Texts of which many parse.
+fn assembly() -> impl Strategy<Value = String> {
+    let any = prop_oneof![piece(NAMES), piece(MODIFIERS), piece(OPERANDS), piece(OTHERS)];
+    let pieces = prop::collection::vec(any, 0..24).prop_map(|pieces| pieces.concat());
+    let modifiers = prop::collection::vec(piece(MODIFIERS), 0..4).prop_map(|pieces| pieces.concat());
+    let operands = prop::collection::vec(piece(OPERANDS), 1..5).prop_map(|pieces| pieces.join(", "));
+    let instruction = (piece(NAMES), modifiers, operands)
+        .prop_map(|(name, modifiers, operands)| format!("{name}{modifiers} $0, {operands};"));
+    prop_oneof![pieces, instruction]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn any_assembly_is_run_or_refused(text in assembly(), noise_seed: u64) {
+        if let Ok(program) = Program::parse(&text, 3) {
+            let mut registers = program.registers();
+            for register in 0..3 {
+                for (value, bits) in registers.values(register).into_iter().flatten().zip(noise(noise_seed, 64)) {
+                    *value = bits >> (register * 16);
+                }
+            }
+            program.run(&mut registers, Program::BLOCK);
+        }
+    }
+
+    #[test]
+    fn any_text_is_no_reason_to_panic(text in ".{0,80}") {
+        let _ = Program::parse(&text, 1);
+    }
 }
 
 proptest! {
