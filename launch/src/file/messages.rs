@@ -92,4 +92,5 @@
     ("launch = []\n", "a.launch.toml:1:1: a pipeline has at least one [[launch]]"),
     ("kernel = \"k.ttir\"\ngrid = [1]\n[[launch]]\n", "a.launch.toml:1:1: unknown key `kernel` in a pipeline file"),
     ("kernel = \"k.ttir\"\ngrid = [1]\n[constexprs]\nACTIVATION = \"gelu\"\n", "a.launch.toml:4:15: unknown name `gelu`: not defined before this place (help: for a string write \"'gelu'\")"),
+    ("kernel = \"k.ttir\"\ngrid = [1]\n[args]\nx = { dtype = \"f32\", shape = [1], key = \"w\" }\n", "a.launch.toml:4:41: `key` belongs to `file`"),
 ]

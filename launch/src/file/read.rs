@@ -389,20 +389,20 @@ impl Reader<'_> {
         })
     }
 
-    fn tensor(&self, table: &Table<'_>) -> Result<TensorSpec> {
+    /// Where a tensor's bytes come from; also refuses keys that do not go with it.
+    fn origin(&self, table: &Table<'_>) -> Result<Origin> {
         const LAYOUT: [&str; 6] = ["dtype", "shape", "strides", "offset", "storage", "role"];
         let only = |more: &[&str]| table.only(&[&LAYOUT, more].concat());
         table.exclusive(&["fill", "file", "view_of", "pointers"])?;
-        let origin = if let Some(item) = table.find("view_of") {
+        Ok(if let Some(item) = table.find("view_of") {
             // A view has the storage of another: no contents and no size of its own.
             table.only(&["dtype", "shape", "strides", "offset", "role", "view_of"])?;
             Origin::ViewOf(self.spelled(item, "`view_of`")?)
         } else if let Some(item) = table.find("pointers") {
             only(&["pointers"])?;
-            let names = item.array(self.source, "`pointers`")?;
+            let names = item.array(self.source, "`pointers`")?.iter();
             Origin::Pointers(
                 names
-                    .iter()
                     .map(|n| self.spelled(n, "a pointee"))
                     .collect::<Result<_>>()?,
             )
@@ -415,13 +415,19 @@ impl Reader<'_> {
                 .transpose()?;
             check_data_file(&path.text, key.is_some()).map_err(|why| self.error(&path.span, why, ""))?;
             Origin::File { path, key }
+        } else if let Some(stray) = table.find("key") {
+            return Err(self.error(&stray.span, "`key` belongs to `file`", ""));
         } else if let Some(item) = table.find("fill") {
             only(&["fill"])?;
             Origin::Fill(self.fill(item)?)
         } else {
-            only(&["fill", "file", "key", "view_of", "pointers"])?;
+            only(&["fill", "file", "view_of", "pointers"])?;
             Origin::Default
-        };
+        })
+    }
+
+    fn tensor(&self, table: &Table<'_>) -> Result<TensorSpec> {
+        let origin = self.origin(table)?;
         let view = matches!(origin, Origin::ViewOf(_));
         let dtype = match table.find("dtype") {
             Some(item) => Some(self.dtype(item)?),

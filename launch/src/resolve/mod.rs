@@ -6,18 +6,20 @@
 //! Allocations are made in the order of the file: arguments first, then `[tensors]` (in a pipeline,
 //! `[tensors]` first, as they are shared). Views own none.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod contents;
+mod names;
+
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use tilescope_diagnostics::{Error, Result, Source, closest};
 
+use self::contents::{contents, dimensions, integer, optional};
+use self::names::{Scalars, scalars, unknown_overrides, vars};
 use crate::expr::{Expression, NodeKind, Scope, Value};
-use crate::file::{
-    ConstexprValue, Entry, EntryKind, FillKind, FillSpec, LaunchFile, LaunchSpec, Origin, Overrides, Spelled,
-    TensorSpec,
-};
-use crate::fill::{Contents, Fill};
+use crate::file::{Entry, EntryKind, LaunchFile, LaunchSpec, Origin, Overrides, Spelled, TensorSpec};
+use crate::fill::Contents;
 use crate::layout::{Layout, LayoutFault};
 use crate::memory::Plan;
 use crate::{AllocationId, Dtype, Role, Tensor, TensorId};
@@ -68,7 +70,7 @@ pub(crate) fn resolve(file: &LaunchFile, overrides: &Overrides) -> Result<Resolv
         tensors: Vec::new(),
         plan: Plan::new(file.source.clone(), seed(file, overrides)),
     };
-    resolver.declare(&vars, &scopes);
+    resolver.declare();
     resolver.owners(&vars, &scopes)?;
     resolver.views(&vars, &scopes)?;
     resolver.pointers()?;
@@ -93,137 +95,6 @@ fn seed(file: &LaunchFile, overrides: &Overrides) -> u64 {
     overrides.seed.unwrap_or(file.seed)
 }
 
-fn vars(file: &LaunchFile, overrides: &Overrides) -> Result<Scope> {
-    let mut scope = Scope::new();
-    for var in &file.vars {
-        let value = match overrides.vars.iter().find(|(name, _)| *name == var.name) {
-            Some((_, value)) => value.clone(),
-            None => scope.evaluate(&var.value)?,
-        };
-        scope.insert(&var.name, value);
-    }
-    Ok(scope)
-}
-
-fn unknown_overrides(file: &LaunchFile, overrides: &Overrides) -> Result<()> {
-    let vars: Vec<&str> = file.vars.iter().map(|v| v.name.as_str()).collect();
-    let constexprs: Vec<&str> = file
-        .launches
-        .iter()
-        .flat_map(|l| &l.constexprs)
-        .map(|c| c.name.as_str())
-        .collect();
-    for (given, known, what) in [
-        (&overrides.vars, vars, "variable"),
-        (&overrides.constexprs, constexprs, "constexpr"),
-    ] {
-        if let Some((name, _)) = given.iter().find(|(name, _)| !known.contains(&name.as_str())) {
-            let error = Error::input(format!("{} has no {what} `{name}`", file.source.name));
-            return Err(match closest(name, known.iter().copied()) {
-                Some(near) => error.help(format!("did you mean `{near}`?")),
-                None => error,
-            });
-        }
-    }
-    Ok(())
-}
-
-/// Scalar arguments and constexprs of one launch.
-struct Scalars {
-    scope: Scope,
-    args: BTreeMap<String, Value>,
-    constexprs: Vec<(String, Value)>,
-}
-
-fn scalars(file: &LaunchFile, spec: &LaunchSpec, mut scope: Scope, overrides: &Overrides) -> Result<Scalars> {
-    let mut args = BTreeMap::new();
-    for entry in &spec.args {
-        let EntryKind::Scalar { value, .. } = &entry.kind else {
-            continue;
-        };
-        if names_tensor(file, &scope, value) {
-            continue;
-        }
-        let result = scope
-            .evaluate(value)
-            .map_err(|error| tensor_for_scalar(spec, value, error))?;
-        if result.as_float().is_none() {
-            let message = format!("argument `{}` is {}", entry.name, result.type_name());
-            return Err(value.error(&value.root, message, "expected a number"));
-        }
-        if !file.vars.iter().any(|v| v.name == entry.name) {
-            scope.insert(&entry.name, result.clone());
-        }
-        args.insert(entry.name.clone(), result);
-    }
-    let symbols = scope.with_symbols();
-    let mut constexprs: Vec<(String, Value)> = Vec::new();
-    let mut during = symbols;
-    for constexpr in &spec.constexprs {
-        let given = overrides
-            .constexprs
-            .iter()
-            .find(|(name, _)| *name == constexpr.name);
-        let value = match given {
-            Some((_, value)) => value.clone(),
-            None => constexpr_value(&during, &constexpr.value)?,
-        };
-        during.insert(&constexpr.name, value.clone());
-        scope.insert(&constexpr.name, value.clone());
-        constexprs.push((constexpr.name.clone(), value));
-    }
-    Ok(Scalars {
-        scope,
-        args,
-        constexprs,
-    })
-}
-
-fn constexpr_value(scope: &Scope, value: &ConstexprValue) -> Result<Value> {
-    match value {
-        ConstexprValue::Function(name) => Ok(Value::Str(format!("fn:{name}"))),
-        ConstexprValue::Tuple(items) => Ok(Value::Tuple(
-            items
-                .iter()
-                .map(|item| constexpr_value(scope, item))
-                .collect::<Result<_>>()?,
-        )),
-        ConstexprValue::Expression(value) => scope.evaluate(value).map_err(|error| match &value.root.kind {
-            NodeKind::Name(name) if error.help.is_none() => {
-                error.help(format!("for a string write \"'{name}'\""))
-            }
-            _ => error,
-        }),
-    }
-}
-
-/// An argument that is just the name of an entry of `[tensors]`.
-fn names_tensor(file: &LaunchFile, scope: &Scope, value: &Expression) -> bool {
-    match &value.root.kind {
-        NodeKind::Name(name) => scope.lookup(name).is_none() && file.tensors.iter().any(|t| t.name == *name),
-        _ => false,
-    }
-}
-
-/// Adds the remedy where an argument is just the name of another, which is a tensor.
-fn tensor_for_scalar(spec: &LaunchSpec, value: &Expression, error: Box<Error>) -> Box<Error> {
-    match &value.root.kind {
-        NodeKind::Name(name)
-            if spec
-                .args
-                .iter()
-                .any(|a| a.name == *name && matches!(a.kind, EntryKind::Tensor(_))) =>
-        {
-            value
-                .error(&value.root, format!("`{name}` is a tensor, not a number"), "")
-                .help(format!(
-                    "to pass the same storage twice write {{ view_of = \"{name}\", … }}"
-                ))
-        }
-        _ => error,
-    }
-}
-
 /// A tensor entry on its way to a [`Tensor`].
 struct Slot<'a> {
     entry: &'a Entry,
@@ -245,10 +116,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Lists every tensor entry in the order of allocation.
-    fn declare(&mut self, vars: &Scope, scopes: &[Scalars]) {
-        debug_assert!(
-            vars.names().count() >= self.file.vars.len().min(1) && scopes.len() == self.file.launches.len()
-        );
+    fn declare(&mut self) {
         let shared = self.file.tensors.iter().map(|e| (e, None));
         let args = self
             .file
@@ -315,18 +183,18 @@ impl<'a> Resolver<'a> {
             let spec = slot.spec;
             let dtype = spec.dtype.unwrap_or(Dtype::U64);
             let shape = match (&spec.shape, &spec.origin) {
-                (Some(shape), _) => self.dimensions(scope, shape, true)?,
+                (Some(shape), _) => dimensions(scope, shape, true)?,
                 (None, Origin::Pointers(names)) => vec![names.len() as i64],
                 (None, _) => Vec::new(),
             };
             let strides = spec
                 .strides
                 .as_ref()
-                .map(|s| self.dimensions(scope, s, false))
+                .map(|s| dimensions(scope, s, false))
                 .transpose()?;
-            let offset = self.optional(scope, &spec.offset)?;
+            let offset = optional(scope, &spec.offset)?;
             let layout = self.layout(slot, shape, strides, offset)?;
-            let storage = match self.optional(scope, &spec.storage)? {
+            let storage = match optional(scope, &spec.storage)? {
                 None => layout.end,
                 Some(storage) if storage >= layout.end => storage,
                 Some(storage) => {
@@ -342,7 +210,7 @@ impl<'a> Resolver<'a> {
                 }
             };
             let role = spec.role.unwrap_or(Role::InOut);
-            let contents = self.contents(slot, scope, dtype, role, &layout)?;
+            let contents = contents(self.file, slot, scope, dtype, role, &layout)?;
             let allocation = AllocationId(self.plan.owners.len() as u32);
             let tensor = Tensor {
                 name: slot.entry.name.clone(),
@@ -376,11 +244,11 @@ impl<'a> Resolver<'a> {
             let strides = spec
                 .strides
                 .as_ref()
-                .map(|s| self.dimensions(scope, s, false))
+                .map(|s| dimensions(scope, s, false))
                 .transpose()?;
-            let offset = self.optional(scope, &spec.offset)?;
+            let offset = optional(scope, &spec.offset)?;
             let (shape, strides, offset) = match &spec.shape {
-                Some(shape) => (self.dimensions(scope, shape, true)?, strides, offset),
+                Some(shape) => (dimensions(scope, shape, true)?, strides, offset),
                 // A view that gives no shape is its storage's own view, but for what it gives.
                 None if dtype.bytes() == owner.dtype.bytes() => {
                     if strides.as_ref().is_some_and(|s| s.len() != owner.shape.len()) {
@@ -526,147 +394,10 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    fn contents(
-        &self,
-        slot: &Slot<'_>,
-        scope: &Scope,
-        dtype: Dtype,
-        role: Role,
-        layout: &Layout,
-    ) -> Result<Contents> {
-        Ok(match &slot.spec.origin {
-            Origin::Default if role == Role::Out => Contents::Uninit,
-            Origin::Default if dtype.is_float() => Contents::Fill(Fill::Randn),
-            Origin::Default | Origin::Pointers(_) | Origin::ViewOf(_) => Contents::Zeros,
-            Origin::File { path, key } => Contents::File {
-                path: path.clone(),
-                key: key.clone(),
-            },
-            Origin::Fill(fill) => self.fill(fill, scope, dtype, layout)?,
-        })
-    }
-
-    fn fill(&self, spec: &FillSpec, scope: &Scope, dtype: Dtype, layout: &Layout) -> Result<Contents> {
-        let refuse = |message: String, help: &str| {
-            let error = self
-                .file
-                .error(&spec.span, message, format!("the tensor is {}", dtype.name()));
-            Err(if help.is_empty() { error } else { error.help(help) })
-        };
-        let float = |e: &Expression| -> Result<f64> {
-            let value = scope.evaluate(e)?;
-            value
-                .as_float()
-                .ok_or_else(|| e.error(&e.root, "expected a number", value.type_name()))
-        };
-        let integer = |e: &Expression| self.integer(scope, e, "a bound of `randint`");
-        let fill = match &spec.kind {
-            FillKind::Uninit => return Ok(Contents::Uninit),
-            FillKind::Zeros => return Ok(Contents::Zeros),
-            FillKind::Ones => Fill::Constant(dtype.encode_int(1)),
-            FillKind::Nan if dtype.is_float() => Fill::Constant(dtype.encode_float(f64::NAN)),
-            FillKind::Nan => return refuse("integers have no NaN".into(), ""),
-            FillKind::Randn if dtype.is_float() => Fill::Randn,
-            FillKind::Randn => return refuse("`randn` gives floats".into(), "write \"randint(lo, hi)\""),
-            FillKind::Uniform(..) if !dtype.is_float() => {
-                return refuse("`uniform` gives floats".into(), "write \"randint(lo, hi)\"");
-            }
-            FillKind::Uniform(low, high) => {
-                let (least, most) = (float(low)?, float(high)?);
-                if !(least <= most && (most - least).is_finite()) {
-                    return Err(low.error(
-                        &low.root,
-                        "`uniform(lo, hi)` needs finite lo <= hi",
-                        format!("{least} and {most}"),
-                    ));
-                }
-                Fill::Uniform(least, most)
-            }
-            FillKind::Randint(low, high) => {
-                let (least, end) = (integer(low)?, integer(high)?);
-                if least >= end && layout.elements > 0 {
-                    let label = format!("from {least} to below {end} is no integer");
-                    return Err(low.error(&low.root, "`randint(lo, hi)` needs lo < hi", label));
-                }
-                let (min, max) = dtype
-                    .integer_range()
-                    .unwrap_or((i64::MIN.into(), i64::MAX.into()));
-                if least < min || end - 1 > max {
-                    let label = format!("{} holds {min} to {max}", dtype.name());
-                    return Err(low.error(
-                        &low.root,
-                        "`randint` gives values that the dtype cannot hold",
-                        label,
-                    ));
-                }
-                Fill::Randint {
-                    least,
-                    count: (end - least).max(1) as u128,
-                }
-            }
-            FillKind::Value(value) => Fill::Constant(constant(scope, value, dtype)?),
-            FillKind::Arange => Fill::Arange,
-            FillKind::Extreme => Fill::Extreme,
-            FillKind::Eye if layout.shape.len() >= 2 => Fill::Eye,
-            FillKind::Eye => {
-                let label = format!("the tensor has {}", layout.shape.len());
-                return Err(self
-                    .file
-                    .error(&spec.span, "`eye` needs two or more dimensions", label));
-            }
-        };
-        Ok(Contents::Fill(fill))
-    }
-
-    fn integer(&self, scope: &Scope, e: &Expression, what: &str) -> Result<i128> {
-        let value = scope.evaluate(e)?;
-        match (value.as_int(), &value) {
-            (Some(value), _) => Ok(value),
-            (None, Value::Float(v)) => Err(e
-                .error(
-                    &e.root,
-                    format!("{what} must be an integer"),
-                    format!("this is {v:?}"),
-                )
-                .help("`//` divides integers")),
-            _ => Err(e.error(
-                &e.root,
-                format!("{what} must be an integer"),
-                format!("this is {}", value.type_name()),
-            )),
-        }
-    }
-
-    fn small(&self, scope: &Scope, e: &Expression, what: &str) -> Result<i64> {
-        let value = self.integer(scope, e, what)?;
-        i64::try_from(value).map_err(|_| e.error(&e.root, format!("{what} is too large"), format!("{value}")))
-    }
-
-    fn optional(&self, scope: &Scope, e: &Option<Expression>) -> Result<Option<i64>> {
-        let Some(e) = e else { return Ok(None) };
-        match self.small(scope, e, "this")? {
-            value if value >= 0 => Ok(Some(value)),
-            value => Err(e.error(&e.root, "must not be negative", format!("{value}"))),
-        }
-    }
-
-    fn dimensions(&self, scope: &Scope, list: &[Expression], sizes: bool) -> Result<Vec<i64>> {
-        let what = if sizes { "a dimension" } else { "a stride" };
-        let mut values = Vec::new();
-        for e in list {
-            let value = self.small(scope, e, what)?;
-            if sizes && value < 0 {
-                return Err(e.error(&e.root, "a dimension must not be negative", format!("{value}")));
-            }
-            values.push(value);
-        }
-        Ok(values)
-    }
-
     fn launch(&self, index: usize, spec: &LaunchSpec, scalars: Scalars) -> Result<ResolvedLaunch> {
         let mut grid = [1; 3];
         for (size, e) in grid.iter_mut().zip(&spec.grid) {
-            let value = self.integer(&scalars.scope, e, "a grid size")?;
+            let value = integer(&scalars.scope, e, "a grid size")?;
             *size = match value {
                 0..=MAX_GRID => value as u64,
                 ..0 => return Err(e.error(&e.root, "a grid size must not be negative", format!("{value}"))),
@@ -729,7 +460,7 @@ impl<'a> Resolver<'a> {
             .tensor
             .as_ref()
             .map_or(0, |t| t.shape.len());
-        let block_shape = self.dimensions(scope, block, true)?;
+        let block_shape = dimensions(scope, block, true)?;
         if block_shape.len() != rank {
             let message = format!(
                 "`block_shape` has {} entries, `{}` has {rank} dimensions",
@@ -767,33 +498,5 @@ impl<'a> Resolver<'a> {
             );
         }
         Ok(())
-    }
-}
-
-/// The bits of `value(x)` in the dtype; an integer type takes only what it can hold.
-fn constant(scope: &Scope, e: &Expression, dtype: Dtype) -> Result<u64> {
-    let value = scope.evaluate(e)?;
-    let Some((least, most)) = dtype.integer_range() else {
-        let number = value.as_float();
-        let number = number.ok_or_else(|| {
-            e.error(
-                &e.root,
-                "expected a number",
-                format!("this is {}", value.type_name()),
-            )
-        })?;
-        return Ok(dtype.encode_float(number));
-    };
-    match value.as_int() {
-        Some(v) if (least..=most).contains(&v) => Ok(dtype.encode_int(v)),
-        Some(v) => {
-            let label = format!("{v}; it holds {least} to {most}");
-            Err(e.error(&e.root, format!("the value does not fit {}", dtype.name()), label))
-        }
-        None => Err(e.error(
-            &e.root,
-            format!("{} needs an integer", dtype.name()),
-            format!("this is {}", value.type_name()),
-        )),
     }
 }
