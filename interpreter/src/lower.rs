@@ -564,14 +564,16 @@ impl<'m> Lower<'m> {
         if from.is_empty() {
             return;
         }
+        // In a region all values are scalars, of which as many lanes are there as the region runs on.
+        let in_region = self.in_region();
         let bytes = from.iter().map(|s| {
             let (kind, lanes) = self.slots[s.0 as usize];
-            kind.bytes() as u32 * lanes
+            kind.bytes() as u32 * if in_region { 1 } else { lanes }
         });
         let step = steps::control::Move {
             bytes: bytes.collect(),
         };
-        self.emit(step, from, to, 1);
+        self.emit(step, from, to, if in_region { 0 } else { 1 });
     }
 
     /// Inlines a call.
@@ -591,8 +593,9 @@ impl<'m> Lower<'m> {
             calls,
             after: None,
         };
-        // With one return at the end there is nowhere to go, and its values are the results.
-        if let [block] = target.regions[target.body].blocks[..]
+        // With one return at the end there is nowhere to go, and its values are the results. Triton's front
+        // end leaves a block behind the return that nobody enters.
+        if let [block] = reverse_postorder(target, target.entry())[..]
             && let Some((&last, ops)) = target.blocks[block].ops.split_last()
         {
             self.scopes.push(scope);

@@ -55,7 +55,7 @@ pub fn num_programs(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Res
 /// Operand i becomes result i; where the operand is not read again, by exchange.
 #[derive(Debug)]
 pub struct Move {
-    /// Bytes of each value when dense; lanes in the region of a reduce may be fewer.
+    /// Bytes of each value when dense; in the region of a reduce, of one lane.
     pub bytes: Vec<u32>,
 }
 
@@ -65,11 +65,12 @@ impl Step for Move {
     }
 
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        let lanes = inst.lanes(machine);
         for (i, (&from, &to)) in inst.ins.iter().zip(&inst.outs).enumerate() {
             if inst.kills(i) {
                 machine.frame.swap(from, to);
             } else {
-                machine.frame.copy(from, to, self.bytes[i] as usize);
+                machine.frame.copy(from, to, self.bytes[i] as usize * lanes);
             }
         }
         Ok(Flow::Next)

@@ -169,11 +169,16 @@ impl Reduce {
         machine.at = inst.at;
         for ((&sum, &out), &kind) in sums.iter().zip(&inst.outs).zip(&self.kinds) {
             exchange(machine, sum, out);
-            if inst.lanes == 1 {
+            if inst.lanes == 1 || uniform {
                 with_width!(kind, T => {
                     let bits = machine.frame.scalar::<T>(out).to_bits();
                     machine.frame.set_uniform(out, bits);
                 });
+                let birth = machine
+                    .taint
+                    .get(out)
+                    .map(|births| Births::Uniform(births.lane(0)));
+                machine.taint.set(out, birth);
             }
         }
         Ok(())

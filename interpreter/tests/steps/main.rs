@@ -9,3 +9,4 @@ mod math;
 mod properties;
 mod reduce;
 mod scan;
+mod uniform;
