@@ -427,8 +427,17 @@ impl Access {
     }
 
     /// Reports faults at the current instruction.
+    ///
+    /// An address made from an undefined lane is reported as a use of that lane, not as a fault of the access.
     pub fn report(&self, machine: &mut Machine<'_>, faults: Vec<Fault>) {
+        let births = (!faults.is_empty())
+            .then(|| machine.taint.get(self.pointers).cloned())
+            .flatten();
+        let undefined = |lane| births.as_ref().is_some_and(|births| births.lane(lane) != 0);
         for fault in faults {
+            if undefined(fault.lane) {
+                continue;
+            }
             let key = Key {
                 check: fault.check,
                 at: machine.at,

@@ -169,7 +169,10 @@ impl Reporter<'_> {
                 .or(data.results.first()),
             _ => data.results.first(),
         };
-        let shape = function.ty(*value?).shape()?;
+        // A scalar operation has one lane, without an index.
+        let Some(shape) = value.and_then(|&v| function.ty(v).shape()) else {
+            return Some(Vec::new());
+        };
         let mut index = vec![0; shape.rank()];
         let mut rest = lane as usize;
         for axis in (0..shape.rank()).rev() {

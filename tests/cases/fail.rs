@@ -1,0 +1,126 @@
+//! `tests/fail/ID/NAME/`: see the README there.
+
+use std::path::Path;
+
+use libtest_mimic::{Failed, Trial};
+use toml::Table;
+
+use crate::{data, folders, name, said, tilescope};
+
+pub fn trials() -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for id in folders(&data().join("fail")) {
+        for case in folders(&id) {
+            let test = format!("fail/{}/{}", name(&id), name(&case));
+            let twin = case.clone();
+            trials.push(Trial::test(format!("{test}/fault"), move || fault(&case)));
+            trials.push(Trial::test(format!("{test}/twin"), move || twin_is_silent(&twin)));
+        }
+    }
+    trials
+}
+
+/// What one launch of the case gives: exit status, findings, and the text report.
+struct Checked {
+    status: Option<i32>,
+    findings: Vec<serde_json::Value>,
+    text: String,
+}
+
+fn check(case: &Path, launch: &str) -> Result<Checked, Failed> {
+    let expect = expectations(case)?;
+    let options = expect
+        .get("options")
+        .and_then(|o| o.as_array())
+        .into_iter()
+        .flatten();
+    let options: Vec<&str> = options.filter_map(|o| o.as_str()).collect();
+    let run = |format: &str| {
+        tilescope(case)
+            .args(["check", launch, "--format", format])
+            .args(&options)
+            .output()
+    };
+    let (text, json) = (run("text")?, run("json")?);
+    if text.status.code() != json.status.code() {
+        return Err(format!("the formats disagree\n{}\n{}", said(&text), said(&json)).into());
+    }
+    let report: serde_json::Value =
+        serde_json::from_slice(&json.stdout).map_err(|error| format!("no JSON: {error}\n{}", said(&text)))?;
+    let findings = report.pointer("/launches/0/findings").and_then(|f| f.as_array());
+    Ok(Checked {
+        status: json.status.code(),
+        findings: findings
+            .ok_or_else(|| format!("no launch in the report\n{}", said(&text)))?
+            .clone(),
+        text: said(&text),
+    })
+}
+
+fn expectations(case: &Path) -> Result<Table, Failed> {
+    Ok(std::fs::read_to_string(case.join("expect.toml"))?.parse::<Table>()?)
+}
+
+fn fault(case: &Path) -> Result<(), Failed> {
+    let expect = expectations(case)?;
+    let checked = check(case, "fault.launch.toml")?;
+    let mut wrong = Vec::new();
+    let status = expect.get("exit").and_then(|e| e.as_integer());
+    if checked.status.map(i64::from) != status {
+        wrong.push(format!("exit status {status:?} expected"));
+    }
+    let [finding] = checked.findings.as_slice() else {
+        wrong.push(format!("one finding expected, {} found", checked.findings.len()));
+        return Err(failure(&wrong, &checked));
+    };
+    for (key, place) in [
+        ("id", "/id"),
+        ("severity", "/severity"),
+        ("line", "/location/line"),
+        ("tensor", "/tensor/name"),
+        ("count", "/count"),
+        ("program", "/program"),
+        ("lane", "/lane"),
+        ("element", "/element"),
+        ("byte_offset", "/byte_offset"),
+    ] {
+        let Some(expected) = expect.get(key) else { continue };
+        let expected = serde_json::to_value(expected)?;
+        let actual = finding.pointer(place).cloned().unwrap_or_default();
+        if actual != expected {
+            wrong.push(format!("{key}: {expected} expected, {actual} found"));
+        }
+    }
+    for words in expect
+        .get("mentions")
+        .and_then(|m| m.as_array())
+        .into_iter()
+        .flatten()
+    {
+        let words = words.as_str().unwrap_or_default();
+        if !checked.text.contains(words) {
+            wrong.push(format!("the report does not mention {words:?}"));
+        }
+    }
+    // A place in the author's source, not in the TTIR, and with its line.
+    if expect.contains_key("line") && !checked.text.contains(&format!("{}.py:", name(case))) {
+        wrong.push("the source line is not shown".to_string());
+    }
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(failure(&wrong, &checked))
+    }
+}
+
+fn twin_is_silent(case: &Path) -> Result<(), Failed> {
+    let checked = check(case, "twin.launch.toml")?;
+    if checked.status != Some(0) || !checked.findings.is_empty() {
+        return Err(failure(&["the twin must be silent".to_string()], &checked));
+    }
+    Ok(())
+}
+
+fn failure(wrong: &[String], checked: &Checked) -> Failed {
+    format!("{}\n{}", wrong.join("\n"), checked.text).into()
+}
