@@ -156,6 +156,24 @@ impl Runs {
     }
 }
 
+impl Runs {
+    /// The rest, from the run that holds element number `element` on. Only before the first call of `next`.
+    pub fn skip_to(mut self, element: u64) -> Runs {
+        let Some(run) = &mut self.run else { return self };
+        let mut rest = element / run.count;
+        run.first = rest * run.count;
+        for (size, stride, index) in self.outer.iter_mut().rev() {
+            *index = (rest % *size as u64) as i64;
+            run.position += *index * *stride;
+            rest /= *size as u64;
+        }
+        if rest > 0 {
+            self.run = None;
+        }
+        self
+    }
+}
+
 impl Iterator for Runs {
     type Item = Run;
 
@@ -247,6 +265,14 @@ mod tests {
                 walked.extend((0..run.count as i64).map(|i| run.position + i * run.stride));
             }
             assert_eq!(walked, expected, "{shape:?} {strides:?}");
+            for first in 0..=total {
+                let runs = Runs::new(&shape, &strides, 100);
+                let late = runs.clone().filter(|run| run.first + run.count > first as u64);
+                assert_eq!(
+                    late.collect::<Vec<_>>(),
+                    runs.skip_to(first as u64).collect::<Vec<_>>()
+                );
+            }
         }
     }
 }

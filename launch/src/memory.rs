@@ -74,7 +74,7 @@ impl Memory {
             Some(deferred) => deferred.read(&allocation.bytes, range, &mut cache, packed),
             None => packed.extend_from_slice(allocation.bytes.get(range).unwrap_or_default()),
         };
-        for run in tensor.runs() {
+        for run in tensor.runs().skip_to(first) {
             let (from, to) = (first.max(run.first), end.min(run.first + run.count));
             if run.first >= end {
                 break;
@@ -104,7 +104,7 @@ fn byte_range(position: i64, elements: u64, size: usize) -> Range<usize> {
 /// view share a place, the last in that order stays.
 pub(crate) fn scatter(bytes: &mut [u8], runs: Runs, size: usize, first: u64, packed: &[u8]) {
     let end = first + (packed.len() / size) as u64;
-    for run in runs {
+    for run in runs.skip_to(first) {
         let (from, to) = (first.max(run.first), end.min(run.first + run.count));
         if run.first >= end {
             break;
