@@ -23,13 +23,14 @@ pub mod print;
 pub mod ptx;
 pub mod report;
 pub mod schedule;
-pub mod shared;
+
 pub mod simd;
 pub mod sink;
 pub mod steps;
 pub mod stored;
 pub mod taint;
 pub mod tape;
+pub mod tensor_memory;
 pub mod view;
 
 use std::sync::atomic::AtomicBool;

@@ -667,7 +667,7 @@ fn every_kernel_example_parses() {
 #[test]
 fn messages() {
     let mut wrong = Vec::new();
-    for (text, message) in include!("messages.rs") {
+    for (text, message) in include!("messages.in") {
         let found = match bind("x: *f32, n: i32", text) {
             Ok(_) => "no error".to_string(),
             Err(error) => error.to_string(),
