@@ -151,7 +151,7 @@ pub struct EmitForm {
 /// `tilescope explain`.
 #[derive(Debug, Args)]
 pub struct Explain {
-    /// The check's id, as in error[ID]; none lists all checks
+    /// The check's id, as reports show it in brackets; without one, all checks are listed
     #[arg(value_name = "ID")]
     pub id: Option<String>,
 }

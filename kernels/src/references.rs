@@ -166,7 +166,7 @@ fn visible_scores(
     keys.slice(ndarray::s![..=t, ..]).dot(&query) * scale
 }
 
-/// `logits` (rows, classes), `targets` (rows): logsumexp(row) - row[target].
+/// `logits` (rows, classes), `targets` (rows): `logsumexp(row) - row[target]`.
 fn cross_entropy(operands: &[Operand]) -> Expected {
     let [Array(logits), Array(targets)] = operands else {
         return Err("cross_entropy takes two arrays (logits, targets)".into());

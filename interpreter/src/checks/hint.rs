@@ -71,7 +71,7 @@ impl Hint {
                 for i in 0..n {
                     let starts = match run {
                         1 => i == 0 || !follows(i),
-                        run => i as u64 % run == 0,
+                        run => (i as u64).is_multiple_of(run),
                     };
                     let promise = if run > 1 && !starts && !follows(i) {
                         format!("contiguous in groups of {run} along dimension {d}")
@@ -80,7 +80,10 @@ impl Hint {
                             "multiples of {divisor}{}",
                             if self.kind == Kind::Ptr { " bytes" } else { "" }
                         )
-                    } else if equal > 1 && i as u64 % equal != 0 && values[at(i)] != values[at(i - 1)] {
+                    } else if equal > 1
+                        && !(i as u64).is_multiple_of(equal)
+                        && values[at(i)] != values[at(i - 1)]
+                    {
                         format!("equal in groups of {equal} along dimension {d}")
                     } else {
                         continue;
@@ -226,7 +229,7 @@ pub fn finding(
     finding.operands = vec![("value".into(), Value::Int(i128::from(value)))];
     finding.help =
         Some("remove the hint (tl.multiple_of, tl.max_contiguous, tl.max_constancy), or make it true".into());
-    let mild = promise.starts_with("contiguous") && lane % 8 == 0;
+    let mild = promise.starts_with("contiguous") && lane.is_multiple_of(8);
     if mild {
         finding.severity = Severity::Note;
     }

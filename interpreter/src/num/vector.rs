@@ -40,7 +40,7 @@ const ARTANH: [f64; 9] = [
     2.0 / 17.0,
 ];
 
-/// Σ c[n]·x^n, by Horner's rule.
+/// Σ c_n·x^n, by Horner's rule.
 #[inline(always)]
 fn polynomial<const N: usize>(x: f64, c: [f64; N]) -> f64 {
     let mut sum = c[N - 1];

@@ -93,9 +93,12 @@ impl Step for Bitwise {
             let slot = inst.ins[operand];
             let (bits, ones) = match self.kind {
                 Kind::Bool => (machine.frame.tile::<Bool>(slot, lanes).lane(lane).to_bits(), 1),
-                kind => {
-                    with_width!(kind, T => (machine.frame.tile::<T>(slot, lanes).lane(lane).to_bits(), T::MAX as u64))
-                }
+                kind => with_width!(kind, T => {
+                    let bits = machine.frame.tile::<T>(slot, lanes).lane(lane).to_bits();
+                    #[allow(clippy::unnecessary_cast, reason = "T is u64 for one of the widths")]
+                    let ones = T::MAX as u64;
+                    (bits, ones)
+                }),
             };
             bits == if self.and { 0 } else { ones }
         };

@@ -103,7 +103,12 @@ impl Ordered for f64 {
 }
 
 // `!(a < b)` is not `a >= b` for NaN: the unordered predicates are the negated ordered opposites.
-#[allow(clippy::neg_cmp_op_on_partial_ord, clippy::eq_op, clippy::nonminimal_bool)]
+#[allow(
+    clippy::neg_cmp_op_on_partial_ord,
+    clippy::eq_op,
+    clippy::nonminimal_bool,
+    clippy::double_comparisons
+)]
 fn float_loop<T: Ordered>(predicate: FloatPredicate) -> Apply {
     macro_rules! with {
         (|$a:ident, $b:ident| $e:expr) => {

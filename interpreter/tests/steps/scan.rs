@@ -30,7 +30,7 @@ fn model<T: Copy>(lanes: &[T], shape: &[usize], axis: usize, reverse: bool, f: i
     let n = shape[axis];
     let mut out = lanes.to_vec();
     for lane in 0..lanes.len() {
-        if lane / inner % n != 0 {
+        if !(lane / inner).is_multiple_of(n) {
             continue;
         }
         let at = |i: usize| lane + if reverse { n - 1 - i } else { i } * inner;

@@ -1,8 +1,8 @@
 //! The text form: TTIR in MLIR syntax.
 //!
-//! [`parse`] reads what Triton 3.0 to 3.9 writes, in pretty and in generic form, before and after
-//! Triton's own passes. [`print`] writes the syntax of Triton 3.9, which the real Triton reads.
-//! `parse(print(m))` is `m`; [`same`] says so.
+//! [`parse()`] reads what Triton 3.0 to 3.9 writes, in pretty and in generic form, before and after
+//! Triton's own passes. [`print()`] writes the syntax of Triton 3.9, which the real Triton reads.
+//! `parse(print(m))` is `m`; [`same()`] says so.
 //!
 //! The reader is a single pass over the bytes. It is bounded: text size, nesting depth and the number
 //! of elements of a constant have limits, and no input makes it panic. It checks what it must know to

@@ -1,7 +1,7 @@
 //! The reader: one pass over the text, one method per row of the op table.
 //!
 //! An operation in pretty form is read by the method of its row (in the file of its family), one in
-//! generic form by `generic`. Both fill a [`Draft`] with operands, result types and a dictionary;
+//! generic form by `generic`. Both fill a [`draft::Draft`] with operands, result types and a dictionary;
 //! `inherent` then turns the dictionary into the operation's own attributes, so each attribute is
 //! understood in one place, whether a version writes it as a keyword, a number or a dictionary entry.
 
