@@ -32,6 +32,7 @@ pub mod taint;
 pub mod tape;
 pub mod tensor_memory;
 pub mod view;
+pub mod written;
 
 use std::sync::atomic::AtomicBool;
 use tilescope_diagnostics::{Error, Finding, Printed, Result};

@@ -6,6 +6,7 @@
 use crate::access::Memory;
 use crate::frame::Tensor;
 use crate::tape::At;
+use crate::written::Written;
 use std::collections::BTreeMap;
 use tilescope_diagnostics::Check;
 
@@ -105,57 +106,6 @@ pub struct Print {
     pub text: String,
 }
 
-/// Byte ranges written in an allocation: sorted and merged now and then, so that the log of a
-/// launch is as long as the written memory has holes.
-#[derive(Debug, Clone, Default)]
-pub struct Written {
-    ranges: Vec<(u64, u64)>,
-    /// Ranges that are sorted and disjoint, at the front.
-    tidy: usize,
-}
-
-impl Written {
-    /// Adds the bytes `start..end`.
-    #[inline]
-    pub fn add(&mut self, start: u64, end: u64) {
-        if let Some(last) = self.ranges[self.tidy..].last_mut()
-            && last.1 == start
-        {
-            last.1 = end;
-            return;
-        }
-        self.ranges.push((start, end));
-        if self.ranges.len() > 4096 && self.ranges.len() > 2 * self.tidy {
-            self.tidy_up();
-        }
-    }
-
-    /// Adds all of another log.
-    pub fn merge(&mut self, other: &Written) {
-        self.ranges.extend(&other.ranges);
-        self.tidy_up();
-    }
-
-    /// The written ranges, sorted and disjoint.
-    pub fn ranges(&mut self) -> &[(u64, u64)] {
-        self.tidy_up();
-        &self.ranges
-    }
-
-    fn tidy_up(&mut self) {
-        self.ranges.sort_unstable();
-        let mut kept: Vec<(u64, u64)> = Vec::with_capacity(self.ranges.len().min(4096));
-        for &(start, end) in &self.ranges {
-            match kept.last_mut() {
-                Some(last) if start <= last.1 => last.1 = last.1.max(end),
-                _ => kept.push((start, end)),
-            }
-        }
-        self.tidy = kept.len();
-        self.ranges = kept;
-    }
-}
-
 /// What one worker has found.
 #[derive(Debug, Clone, Default)]
 pub struct Sink {
@@ -173,7 +123,8 @@ impl Sink {
     pub fn new(memory: &Memory<'_>) -> Sink {
         let written = memory
             .watched()
-            .map(|watched| watched.then(Written::default))
+            .zip(&memory.spans)
+            .map(|(watched, &(_, len))| watched.then(|| Written::new(len)))
             .collect();
         Sink {
             written,
@@ -246,18 +197,6 @@ impl Sink {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn written_ranges_merge() {
-        let mut w = Written::default();
-        for (a, b) in [(0, 4), (4, 8), (16, 20), (8, 12), (18, 30)] {
-            w.add(a, b);
-        }
-        assert_eq!(w.ranges(), [(0, 12), (16, 30)]);
-        w.add(30, 31);
-        w.add(12, 16);
-        assert_eq!(w.ranges(), [(0, 31)]);
-    }
 
     #[test]
     fn merging_keeps_the_lowest_program_and_all_lanes() {

@@ -1,7 +1,7 @@
 //! `unwritten-output`: elements of a role-`out` tensor that no program wrote, with the pattern of the hole.
 
 use crate::report::Reporter;
-use crate::sink::Written;
+use crate::written::Written;
 use tilescope_diagnostics::{Check, Finding};
 use tilescope_launch::Role;
 
