@@ -3,9 +3,10 @@
 
 use crate::frame::{Frame, Slot, Tile};
 use crate::kind::{Bool, Kind, Lane};
-use crate::num::float::{Bf16, F8E4M3, F8E5M2, F16};
+use crate::num::float::{Bf16, F8E4M3, F8E5M2, F16, StoredFloat};
 use crate::num::int::Int;
 use crate::num::math::{Arithmetic, Elementary};
+use crate::simd::{Cpu, FlatLoop};
 use tilescope_ir::OpCode;
 
 /// Integers without a sign, as the IR has them: each operation says how it reads the bits.
@@ -240,26 +241,91 @@ impl Signless for Bool {
     }
 }
 
-/// `out[i] = f(a[i])`.
-#[inline(always)]
-pub fn map1<A: Lane, R: Lane>(frame: &mut Frame, a: Slot, out: Slot, lanes: usize, f: impl Fn(A) -> R) {
-    if let Tile::Uniform(x) = frame.tile::<A>(a, lanes) {
-        frame.set_uniform(out, f(x).to_bits());
-        return;
-    }
-    let mut buffer = frame.take::<R>(out, lanes);
-    let result = buffer.lanes::<R>(lanes);
-    if let Tile::Dense(x) = frame.tile::<A>(a, lanes) {
-        for (r, &x) in result.iter_mut().zip(x) {
-            *r = f(x);
+/// A loop over two operands, of which one at least is dense.
+struct Map2<'a, A, B, R, F> {
+    a: Tile<'a, A>,
+    b: Tile<'a, B>,
+    out: &'a mut [R],
+    f: F,
+}
+
+impl<A: Lane, B: Lane, R: Lane, F: Fn(A, B) -> R> FlatLoop for Map2<'_, A, B, R, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Map2 { a, b, out, f } = self;
+        match (a, b) {
+            (Tile::Dense(a), Tile::Uniform(b)) => out.iter_mut().zip(a).for_each(|(r, &a)| *r = f(a, b)),
+            (Tile::Uniform(a), Tile::Dense(b)) => out.iter_mut().zip(b).for_each(|(r, &b)| *r = f(a, b)),
+            (Tile::Dense(a), Tile::Dense(b)) => {
+                out.iter_mut()
+                    .zip(a.iter().zip(b))
+                    .for_each(|(r, (&a, &b))| *r = f(a, b));
+            }
+            (Tile::Uniform(a), Tile::Uniform(b)) => out.fill(f(a, b)),
         }
     }
-    frame.put(out, buffer);
+}
+
+/// A loop over three operands.
+struct Map3<'a, A, B, C, R, F> {
+    a: Tile<'a, A>,
+    b: Tile<'a, B>,
+    c: Tile<'a, C>,
+    out: &'a mut [R],
+    f: F,
+}
+
+impl<A: Lane, B: Lane, C: Lane, R: Lane, F: Fn(A, B, C) -> R> FlatLoop for Map3<'_, A, B, C, R, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Map3 { a, b, c, out, f } = self;
+        match (a, b, c) {
+            (Tile::Dense(a), Tile::Dense(b), Tile::Dense(c)) => {
+                out.iter_mut()
+                    .zip(a.iter().zip(b).zip(c))
+                    .for_each(|(r, ((&a, &b), &c))| *r = f(a, b, c));
+            }
+            (Tile::Dense(a), Tile::Dense(b), Tile::Uniform(c)) => {
+                out.iter_mut()
+                    .zip(a.iter().zip(b))
+                    .for_each(|(r, (&a, &b))| *r = f(a, b, c));
+            }
+            (a, b, c) => {
+                out.iter_mut()
+                    .enumerate()
+                    .for_each(|(i, r)| *r = f(a.lane(i), b.lane(i), c.lane(i)));
+            }
+        }
+    }
+}
+
+/// `out[i] = f(a[i])`, compiled for the least CPU.
+#[inline(always)]
+pub fn map1_plain<A: Lane, R: Lane>(frame: &mut Frame, a: Slot, out: Slot, lanes: usize, f: impl Fn(A) -> R) {
+    match frame.tile::<A>(a, lanes) {
+        Tile::Uniform(x) => frame.set_uniform(out, f(x).to_bits()),
+        Tile::Dense(_) => {
+            let mut buffer = frame.take::<R>(out, lanes);
+            if let Tile::Dense(a) = frame.tile::<A>(a, lanes) {
+                buffer
+                    .lanes::<R>(lanes)
+                    .iter_mut()
+                    .zip(a)
+                    .for_each(|(r, &a)| *r = f(a));
+            }
+            frame.put(out, buffer);
+        }
+    }
 }
 
 /// `out[i] = f(a[i], b[i])`.
 #[inline(always)]
 pub fn map2<A: Lane, B: Lane, R: Lane>(
+    cpu: Cpu,
     frame: &mut Frame,
     [a, b]: [Slot; 2],
     out: Slot,
@@ -271,31 +337,20 @@ pub fn map2<A: Lane, B: Lane, R: Lane>(
         return;
     }
     let mut buffer = frame.take::<R>(out, lanes);
-    let result = buffer.lanes::<R>(lanes);
-    match (frame.tile::<A>(a, lanes), frame.tile::<B>(b, lanes)) {
-        (Tile::Dense(x), Tile::Dense(y)) => {
-            for (r, (&x, &y)) in result.iter_mut().zip(x.iter().zip(y)) {
-                *r = f(x, y);
-            }
-        }
-        (Tile::Dense(x), Tile::Uniform(y)) => {
-            for (r, &x) in result.iter_mut().zip(x) {
-                *r = f(x, y);
-            }
-        }
-        (Tile::Uniform(x), Tile::Dense(y)) => {
-            for (r, &y) in result.iter_mut().zip(y) {
-                *r = f(x, y);
-            }
-        }
-        (Tile::Uniform(x), Tile::Uniform(y)) => result.fill(f(x, y)),
-    }
+    let (a, b) = (frame.tile::<A>(a, lanes), frame.tile::<B>(b, lanes));
+    cpu.run(Map2 {
+        a,
+        b,
+        out: buffer.lanes::<R>(lanes),
+        f,
+    });
     frame.put(out, buffer);
 }
 
 /// `out[i] = f(a[i], b[i], c[i])`.
 #[inline(always)]
 pub fn map3<A: Lane, B: Lane, C: Lane, R: Lane>(
+    cpu: Cpu,
     frame: &mut Frame,
     [a, b, c]: [Slot; 3],
     out: Slot,
@@ -312,92 +367,277 @@ pub fn map3<A: Lane, B: Lane, C: Lane, R: Lane>(
         return;
     }
     let mut buffer = frame.take::<R>(out, lanes);
-    let result = buffer.lanes::<R>(lanes);
-    let (x, y, z) = (
+    let (a, b, c) = (
         frame.tile::<A>(a, lanes),
         frame.tile::<B>(b, lanes),
         frame.tile::<C>(c, lanes),
     );
-    match (x, y, z) {
-        (Tile::Dense(x), Tile::Dense(y), Tile::Dense(z)) => {
-            for (r, ((&x, &y), &z)) in result.iter_mut().zip(x.iter().zip(y).zip(z)) {
-                *r = f(x, y, z);
-            }
+    cpu.run(Map3 {
+        a,
+        b,
+        c,
+        out: buffer.lanes::<R>(lanes),
+        f,
+    });
+    frame.put(out, buffer);
+}
+
+/// The loop of an element-wise operation: operands' lanes to the result's. All slices have its length.
+pub type Loop<T> = fn(Cpu, &[Tile<'_, T>], &mut [T]);
+
+/// An element-wise operation on lanes of some kind.
+#[derive(Debug, Clone, Copy)]
+pub enum Elementwise {
+    /// On truth values.
+    Bool(Loop<Bool>),
+    /// On 8-bit integers.
+    I8(Loop<u8>),
+    /// On 16-bit integers.
+    I16(Loop<u16>),
+    /// On 32-bit integers.
+    I32(Loop<u32>),
+    /// On 64-bit integers.
+    I64(Loop<u64>),
+    /// On f32.
+    F32(Loop<f32>),
+    /// On f64.
+    F64(Loop<f64>),
+    /// On f16, where rounding the f32 result once more would round twice or lose a NaN's bits.
+    F16(Loop<F16>),
+    /// The same on bf16.
+    Bf16(Loop<Bf16>),
+    /// On a narrow float kind, widened to f32 and rounded once.
+    Widened(Kind, Loop<f32>),
+}
+
+impl Elementwise {
+    /// Applies the operation.
+    #[inline]
+    pub fn apply(self, cpu: Cpu, frame: &mut Frame, ins: &[Slot], out: Slot, lanes: usize) {
+        match self {
+            Elementwise::Bool(each) => apply(each, cpu, frame, ins, out, lanes),
+            Elementwise::I8(each) => apply(each, cpu, frame, ins, out, lanes),
+            Elementwise::I16(each) => apply(each, cpu, frame, ins, out, lanes),
+            Elementwise::I32(each) => apply(each, cpu, frame, ins, out, lanes),
+            Elementwise::I64(each) => apply(each, cpu, frame, ins, out, lanes),
+            Elementwise::F32(each) => apply(each, cpu, frame, ins, out, lanes),
+            Elementwise::F64(each) => apply(each, cpu, frame, ins, out, lanes),
+            Elementwise::F16(each) => apply(each, cpu, frame, ins, out, lanes),
+            Elementwise::Bf16(each) => apply(each, cpu, frame, ins, out, lanes),
+            Elementwise::Widened(Kind::F16, each) => widened::<F16>(each, cpu, frame, ins, out, lanes),
+            Elementwise::Widened(Kind::Bf16, each) => widened::<Bf16>(each, cpu, frame, ins, out, lanes),
+            Elementwise::Widened(Kind::F8E4M3, each) => widened::<F8E4M3>(each, cpu, frame, ins, out, lanes),
+            Elementwise::Widened(_, each) => widened::<F8E5M2>(each, cpu, frame, ins, out, lanes),
         }
-        (Tile::Dense(x), Tile::Dense(y), Tile::Uniform(z)) => {
-            for (r, (&x, &y)) in result.iter_mut().zip(x.iter().zip(y)) {
-                *r = f(x, y, z);
-            }
+    }
+}
+
+/// Most operands of an element-wise operation.
+const OPERANDS: usize = 3;
+
+fn tiles<'f, T: Lane>(frame: &'f Frame, ins: &[Slot], lanes: usize) -> [Tile<'f, T>; OPERANDS] {
+    let mut tiles = [Tile::Uniform(T::from_bits(0)); OPERANDS];
+    for (tile, &slot) in tiles.iter_mut().zip(ins) {
+        *tile = frame.tile::<T>(slot, lanes);
+    }
+    tiles
+}
+
+fn apply<T: Lane>(each: Loop<T>, cpu: Cpu, frame: &mut Frame, ins: &[Slot], out: Slot, lanes: usize) {
+    if ins.iter().all(|&slot| frame.uniform(slot).is_some()) {
+        let mut result = [T::from_bits(0)];
+        each(cpu, &tiles(frame, ins, 1)[..ins.len()], &mut result);
+        frame.set_uniform(out, result[0].to_bits());
+        return;
+    }
+    let mut buffer = frame.take::<T>(out, lanes);
+    each(
+        cpu,
+        &tiles(frame, ins, lanes)[..ins.len()],
+        buffer.lanes::<T>(lanes),
+    );
+    frame.put(out, buffer);
+}
+
+/// Lanes that are widened at once: four arrays of f32 stay in the first-level cache.
+const BLOCK: usize = 512;
+
+fn widened<T: Lane + StoredFloat>(
+    each: Loop<f32>,
+    cpu: Cpu,
+    frame: &mut Frame,
+    ins: &[Slot],
+    out: Slot,
+    lanes: usize,
+) {
+    if ins.iter().all(|&slot| frame.uniform(slot).is_some()) {
+        let wide = tiles::<T>(frame, ins, 1).map(|tile| Tile::Uniform(tile.lane(0).to_f32()));
+        let mut result = [0.0];
+        each(cpu, &wide[..ins.len()], &mut result);
+        frame.set_uniform(out, T::from_f32(result[0]).to_bits());
+        return;
+    }
+    let mut buffer = frame.take::<T>(out, lanes);
+    let narrow = tiles::<T>(frame, ins, lanes);
+    let mut wide = [[0.0f32; BLOCK]; OPERANDS];
+    let mut result = [0.0f32; BLOCK];
+    for (b, part) in buffer.lanes::<T>(lanes).chunks_mut(BLOCK).enumerate() {
+        let len = part.len();
+        let mut operands = [Tile::Uniform(0.0f32); OPERANDS];
+        for ((operand, tile), space) in operands.iter_mut().zip(&narrow[..ins.len()]).zip(&mut wide) {
+            *operand = match tile {
+                Tile::Uniform(x) => Tile::Uniform(x.to_f32()),
+                Tile::Dense(x) => {
+                    T::widen_slice(cpu, &x[b * BLOCK..b * BLOCK + len], &mut space[..len]);
+                    Tile::Dense(&space[..len])
+                }
+            };
         }
-        (Tile::Dense(x), Tile::Uniform(y), Tile::Uniform(z)) => {
-            for (r, &x) in result.iter_mut().zip(x) {
-                *r = f(x, y, z);
-            }
-        }
-        (x, y, z) => {
-            for (i, r) in result.iter_mut().enumerate() {
-                *r = f(x.lane(i), y.lane(i), z.lane(i));
-            }
-        }
+        each(cpu, &operands[..ins.len()], &mut result[..len]);
+        T::narrow_slice(cpu, &result[..len], part);
     }
     frame.put(out, buffer);
 }
 
-/// Applies an element-wise operation: operands, result, lanes.
-pub type Apply = fn(&mut Frame, &[Slot], Slot, usize);
+/// Operands, result and lane function of a loop.
+struct Each<'a, T, F> {
+    ins: &'a [Tile<'a, T>],
+    out: &'a mut [T],
+    f: F,
+}
 
-/// Combines two lanes into one, in place: `acc[i] = f(acc[i], x[i])`. For reductions.
-pub type Accumulate = fn(&mut Frame, acc: Slot, x: Slot, lanes: usize);
+/// One operand.
+struct Each1<'a, T, F>(Each<'a, T, F>);
+/// Two operands.
+struct Each2<'a, T, F>(Each<'a, T, F>);
+/// Three operands.
+struct Each3<'a, T, F>(Each<'a, T, F>);
 
-macro_rules! apply {
-    (int1 ($a:ident) $lane:expr, $kind:expr) => {{
-        fn apply<T: Signless>(frame: &mut Frame, ins: &[Slot], out: Slot, lanes: usize) {
-            map1(frame, ins[0], out, lanes, |$a: T| -> T { $lane });
+impl<T: Lane, F: Fn(T) -> T> FlatLoop for Each1<'_, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Each { ins, out, f } = self.0;
+        match ins {
+            [Tile::Dense(x), ..] => out.iter_mut().zip(*x).for_each(|(r, &x)| *r = f(x)),
+            [Tile::Uniform(x), ..] => out.fill(f(*x)),
+            [] => {}
         }
-        apply!(@ints $kind)
+    }
+}
+
+impl<T: Lane, F: Fn(T, T) -> T> FlatLoop for Each2<'_, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Each { ins, out, f } = self.0;
+        match ins {
+            [Tile::Dense(x), Tile::Dense(y), ..] => {
+                out.iter_mut()
+                    .zip(x.iter().zip(*y))
+                    .for_each(|(r, (&x, &y))| *r = f(x, y));
+            }
+            [Tile::Dense(x), Tile::Uniform(y), ..] => {
+                out.iter_mut().zip(*x).for_each(|(r, &x)| *r = f(x, *y))
+            }
+            [Tile::Uniform(x), Tile::Dense(y), ..] => {
+                out.iter_mut().zip(*y).for_each(|(r, &y)| *r = f(*x, y))
+            }
+            [Tile::Uniform(x), Tile::Uniform(y), ..] => out.fill(f(*x, *y)),
+            _ => {}
+        }
+    }
+}
+
+impl<T: Lane, F: Fn(T, T, T) -> T> FlatLoop for Each3<'_, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Each { ins, out, f } = self.0;
+        match ins {
+            [Tile::Dense(x), Tile::Dense(y), Tile::Dense(z)] => {
+                let rows = x.iter().zip(*y).zip(*z);
+                out.iter_mut()
+                    .zip(rows)
+                    .for_each(|(r, ((&x, &y), &z))| *r = f(x, y, z));
+            }
+            [x, y, z] => out
+                .iter_mut()
+                .enumerate()
+                .for_each(|(i, r)| *r = f(x.lane(i), y.lane(i), z.lane(i))),
+            _ => {}
+        }
+    }
+}
+
+macro_rules! each {
+    (int1 $code:ident ($a:ident) $lane:expr, $kind:expr) => {{
+        fn each<T: Signless>(cpu: Cpu, ins: &[Tile<'_, T>], out: &mut [T]) {
+            cpu.run(Each1(Each { ins, out, f: |$a: T| -> T { $lane } }));
+        }
+        each!(@ints $kind)
     }};
-    (int2 ($a:ident, $b:ident) $lane:expr, $kind:expr) => {{
-        fn apply<T: Signless>(frame: &mut Frame, ins: &[Slot], out: Slot, lanes: usize) {
-            map2(frame, [ins[0], ins[1]], out, lanes, |$a: T, $b: T| -> T { $lane });
+    (int2 $code:ident ($a:ident, $b:ident) $lane:expr, $kind:expr) => {{
+        fn each<T: Signless>(cpu: Cpu, ins: &[Tile<'_, T>], out: &mut [T]) {
+            cpu.run(Each2(Each { ins, out, f: |$a: T, $b: T| -> T { $lane } }));
         }
-        apply!(@ints $kind)
+        each!(@ints $kind)
     }};
-    (float1 ($a:ident) $lane:expr, $kind:expr) => {{
-        fn apply<T: Lane + Arithmetic + Elementary>(frame: &mut Frame, ins: &[Slot], out: Slot, lanes: usize) {
-            map1(frame, ins[0], out, lanes, |$a: T| -> T { $lane });
+    (float1 $code:ident ($a:ident) $lane:expr, $kind:expr) => {{
+        fn each<T: Lane + Arithmetic + Elementary>(cpu: Cpu, ins: &[Tile<'_, T>], out: &mut [T]) {
+            cpu.run(Each1(Each { ins, out, f: |$a: T| -> T { $lane } }));
         }
-        apply!(@floats $kind)
+        each!(@floats $code $kind)
     }};
-    (float2 ($a:ident, $b:ident) $lane:expr, $kind:expr) => {{
-        fn apply<T: Lane + Arithmetic + Elementary>(frame: &mut Frame, ins: &[Slot], out: Slot, lanes: usize) {
-            map2(frame, [ins[0], ins[1]], out, lanes, |$a: T, $b: T| -> T { $lane });
+    (float2 $code:ident ($a:ident, $b:ident) $lane:expr, $kind:expr) => {{
+        fn each<T: Lane + Arithmetic + Elementary>(cpu: Cpu, ins: &[Tile<'_, T>], out: &mut [T]) {
+            cpu.run(Each2(Each { ins, out, f: |$a: T, $b: T| -> T { $lane } }));
         }
-        apply!(@floats $kind)
+        each!(@floats $code $kind)
     }};
-    (float3 ($a:ident, $b:ident, $c:ident) $lane:expr, $kind:expr) => {{
-        fn apply<T: Lane + Arithmetic + Elementary>(frame: &mut Frame, ins: &[Slot], out: Slot, lanes: usize) {
-            map3(frame, [ins[0], ins[1], ins[2]], out, lanes, |$a: T, $b: T, $c: T| -> T { $lane });
+    (float3 $code:ident ($a:ident, $b:ident, $c:ident) $lane:expr, $kind:expr) => {{
+        fn each<T: Lane + Arithmetic + Elementary>(cpu: Cpu, ins: &[Tile<'_, T>], out: &mut [T]) {
+            cpu.run(Each3(Each { ins, out, f: |$a: T, $b: T, $c: T| -> T { $lane } }));
         }
-        apply!(@floats $kind)
+        each!(@floats $code $kind)
     }};
     (@ints $kind:expr) => {
         match $kind {
-            Kind::Bool => Some(apply::<Bool> as Apply),
-            Kind::I8 => Some(apply::<u8> as Apply),
-            Kind::I16 => Some(apply::<u16> as Apply),
-            Kind::I32 => Some(apply::<u32> as Apply),
-            Kind::I64 => Some(apply::<u64> as Apply),
+            Kind::Bool => Some(Elementwise::Bool(each::<Bool>)),
+            Kind::I8 => Some(Elementwise::I8(each::<u8>)),
+            Kind::I16 => Some(Elementwise::I16(each::<u16>)),
+            Kind::I32 => Some(Elementwise::I32(each::<u32>)),
+            Kind::I64 => Some(Elementwise::I64(each::<u64>)),
             _ => None,
         }
     };
-    (@floats $kind:expr) => {
+    // Rounded in the type itself: f32 would be a first rounding (products and quotients of bf16, every
+    // fused multiply-add), or bits of a NaN are to be kept.
+    (@floats MulF $kind:expr) => { each!(@exact $kind) };
+    (@floats DivF $kind:expr) => { each!(@exact $kind) };
+    (@floats ApproxDivF $kind:expr) => { each!(@exact $kind) };
+    (@floats PreciseDivF $kind:expr) => { each!(@exact $kind) };
+    (@floats Fma $kind:expr) => { each!(@exact $kind) };
+    (@floats NegF $kind:expr) => { each!(@exact $kind) };
+    (@floats AbsF $kind:expr) => { each!(@exact $kind) };
+    (@floats CopySign $kind:expr) => { each!(@exact $kind) };
+    (@floats $code:ident $kind:expr) => {
         match $kind {
-            Kind::F8E4M3 => Some(apply::<F8E4M3> as Apply),
-            Kind::F8E5M2 => Some(apply::<F8E5M2> as Apply),
-            Kind::F16 => Some(apply::<F16> as Apply),
-            Kind::Bf16 => Some(apply::<Bf16> as Apply),
-            Kind::F32 => Some(apply::<f32> as Apply),
-            Kind::F64 => Some(apply::<f64> as Apply),
+            Kind::F16 | Kind::Bf16 | Kind::F8E4M3 | Kind::F8E5M2 => Some(Elementwise::Widened($kind, each::<f32>)),
+            Kind::F32 => Some(Elementwise::F32(each::<f32>)),
+            Kind::F64 => Some(Elementwise::F64(each::<f64>)),
+            _ => None,
+        }
+    };
+    (@exact $kind:expr) => {
+        match $kind {
+            Kind::F16 => Some(Elementwise::F16(each::<F16>)),
+            Kind::Bf16 => Some(Elementwise::Bf16(each::<Bf16>)),
+            Kind::F32 => Some(Elementwise::F32(each::<f32>)),
+            Kind::F64 => Some(Elementwise::F64(each::<f64>)),
             _ => None,
         }
     };
@@ -409,10 +649,10 @@ macro_rules! elementwise {
         structured { $($structured:tt)* }
     ) => {
         /// The loop of an element-wise operation on lanes of a kind; none where the operation is not
-        /// defined for it, or is not element-wise.
-        pub fn elementwise(code: OpCode, kind: Kind) -> Option<Apply> {
+        /// defined for it (fp8 does not multiply), or is not element-wise.
+        pub fn elementwise(code: OpCode, kind: Kind) -> Option<Elementwise> {
             match code {
-                $(OpCode::$variant => apply!($class ($($arg),*) $lane, kind),)*
+                $(OpCode::$variant => each!($class $variant ($($arg),*) $lane, kind),)*
                 _ => None,
             }
         }

@@ -52,6 +52,8 @@ pub struct Options {
     pub max_findings: usize,
     /// Bytes that the values of programs that wait for others may take.
     pub suspended_bytes: u64,
+    /// The vector instructions to use: results have the same bits with any.
+    pub cpu: simd::Cpu,
 }
 
 impl Default for Options {
@@ -62,6 +64,7 @@ impl Default for Options {
             max_steps: 100_000_000,
             max_findings: 100,
             suspended_bytes: 1 << 30,
+            cpu: simd::Cpu::detect(),
         }
     }
 }
@@ -110,7 +113,7 @@ impl<'m> Prepared<'m> {
         launch: &'m Launch,
         options: Options,
     ) -> Result<Prepared<'m>> {
-        let lowered = lower::lower(module, kernel, launch, options.checks)?;
+        let lowered = lower::lower(module, kernel, launch, options.checks, options.cpu)?;
         Ok(Prepared {
             module,
             kernel,
@@ -148,6 +151,7 @@ impl<'m> Prepared<'m> {
             grid: self.launch.grid,
             memory,
             max_steps: self.options.max_steps,
+            cpu: self.options.cpu,
             cooperative: self.tape.order == tape::Order::Cooperative,
         };
         let limits = schedule::Limits {

@@ -69,12 +69,13 @@ pub struct Lower<'m> {
     checks: bool,
     /// What is known of the kernel's atomics.
     pub atomics: steps::atomic::order::Seen,
+    cpu: Cpu,
 }
 
 const UNPLACED: u32 = u32::MAX;
 
 /// Lowers a kernel for a launch.
-pub fn lower(module: &Module, kernel: FuncId, launch: &Launch, checks: bool) -> Result<Lowered> {
+pub fn lower(module: &Module, kernel: FuncId, launch: &Launch, checks: bool, cpu: Cpu) -> Result<Lowered> {
     let scope = Scope {
         func: kernel,
         values: HashMap::new(),
@@ -97,6 +98,7 @@ pub fn lower(module: &Module, kernel: FuncId, launch: &Launch, checks: bool) -> 
         batch: None,
         checks,
         atomics: steps::atomic::order::Seen::default(),
+        cpu,
     };
     let function = &module.funcs[kernel];
     lower.parameters(function)?;
@@ -242,7 +244,7 @@ impl<'m> Lower<'m> {
 
     /// The vector instructions that flat loops may use.
     pub fn cpu(&self) -> Cpu {
-        Cpu::detect()
+        self.cpu
     }
 
     /// Lets a value live in slots that exist.
@@ -280,15 +282,7 @@ impl<'m> Lower<'m> {
 
     /// Adds an instruction.
     pub fn emit(&mut self, step: impl Step + 'static, ins: Vec<Slot>, outs: Vec<Slot>, lanes: u32) {
-        self.code.insts.push(Inst {
-            reads_forms: step.reads_forms(),
-            step: Box::new(step),
-            ins: ins.into(),
-            outs: outs.into(),
-            lanes,
-            at: self.at,
-            kills: 0,
-        });
+        self.code.insts.push(Inst::new(step, ins, outs, lanes, self.at));
     }
 
     /// A label to be placed.

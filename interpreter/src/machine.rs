@@ -49,6 +49,8 @@ pub struct Context<'r> {
     pub memory: Memory<'r>,
     /// Operations that one program may execute.
     pub max_steps: u64,
+    /// Vector instructions of flat loops.
+    pub cpu: crate::simd::Cpu,
     /// Programs give way where they spin.
     pub cooperative: bool,
 }

@@ -152,7 +152,7 @@ impl Reporter<'_> {
     }
 
     /// The index of a lane in the tile that an instruction works on: of the pointers for accesses, of
-    /// the condition for asserts, else of the result. None for scalars.
+    /// the condition for asserts, else of the result. Empty for scalars.
     pub fn lane_index(&self, at: At, lane: u32) -> Option<Vec<u32>> {
         let origin = self.origin(at);
         let What::Op(op) = origin.what else { return None };
@@ -169,10 +169,7 @@ impl Reporter<'_> {
                 .or(data.results.first()),
             _ => data.results.first(),
         };
-        // A scalar operation has one lane, without an index.
-        let Some(shape) = value.and_then(|&v| function.ty(v).shape()) else {
-            return Some(Vec::new());
-        };
+        let shape = function.ty(*value?).shape().unwrap_or_default();
         let mut index = vec![0; shape.rank()];
         let mut rest = lane as usize;
         for axis in (0..shape.rank()).rev() {

@@ -144,6 +144,20 @@ pub struct Tape {
 }
 
 impl Inst {
+    /// An instruction of which no operand is known to die.
+    pub fn new(step: impl Step + 'static, ins: Vec<Slot>, outs: Vec<Slot>, lanes: u32, at: At) -> Inst {
+        let reads_forms = step.reads_forms();
+        Inst {
+            step: Box::new(step),
+            ins: ins.into(),
+            outs: outs.into(),
+            lanes,
+            at,
+            kills: 0,
+            reads_forms,
+        }
+    }
+
     /// True when operand `i` is not read again.
     #[inline(always)]
     pub fn kills(&self, i: usize) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::frame::Tile;
 use crate::kind::{Bool, Kind, Lane};
-use crate::lanes::{Apply, Signless, elementwise as lane_loop};
+use crate::lanes::{Elementwise, Signless, elementwise as lane_loop};
 use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
 use crate::steps::symbolic;
@@ -15,15 +15,21 @@ use tilescope_ir::{Attrs, Class, Constant, Function, OpCode, OpId};
 
 /// Any element-wise operation.
 #[derive(Debug)]
-struct Elementwise {
-    apply: Apply,
+struct Lanewise {
+    apply: Elementwise,
 }
 
-impl Step for Elementwise {
+impl Step for Lanewise {
     #[inline]
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         let lanes = inst.lanes(machine);
-        (self.apply)(&mut machine.frame, &inst.ins, inst.outs[0], lanes);
+        self.apply.apply(
+            machine.context.cpu,
+            &mut machine.frame,
+            &inst.ins,
+            inst.outs[0],
+            lanes,
+        );
         Ok(Flow::Next)
     }
 }
@@ -33,7 +39,7 @@ impl Step for Elementwise {
 struct Offsets {
     code: OpCode,
     kind: Kind,
-    apply: Apply,
+    apply: Elementwise,
 }
 
 impl Step for Offsets {
@@ -42,7 +48,13 @@ impl Step for Offsets {
         if !symbolic::arithmetic(self.code, self.kind, inst, machine) {
             symbolic::flatten(inst, machine);
             let lanes = inst.lanes(machine);
-            (self.apply)(&mut machine.frame, &inst.ins, inst.outs[0], lanes);
+            self.apply.apply(
+                machine.context.cpu,
+                &mut machine.frame,
+                &inst.ins,
+                inst.outs[0],
+                lanes,
+            );
         }
         Ok(Flow::Next)
     }
@@ -55,7 +67,7 @@ impl Step for Offsets {
 /// `arith.andi` and `arith.ori`: a defined 0 (or all ones) decides whatever the other lane is.
 #[derive(Debug)]
 struct Bitwise {
-    apply: Apply,
+    apply: Elementwise,
     kind: Kind,
     and: bool,
 }
@@ -72,7 +84,13 @@ impl Step for Bitwise {
         }
         symbolic::flatten(inst, machine);
         let lanes = inst.lanes(machine);
-        (self.apply)(&mut machine.frame, &inst.ins, inst.outs[0], lanes);
+        self.apply.apply(
+            machine.context.cpu,
+            &mut machine.frame,
+            &inst.ins,
+            inst.outs[0],
+            lanes,
+        );
         Ok(Flow::Next)
     }
 
@@ -118,7 +136,7 @@ impl Step for Bitwise {
 #[derive(Debug)]
 struct Division {
     code: OpCode,
-    apply: Apply,
+    apply: Elementwise,
     kind: Kind,
     signed: bool,
 }
@@ -162,6 +180,23 @@ impl Division {
             .collect()
     }
 
+    /// Sets the lanes without a result to 0: one cause shall not have its made-up value cause another
+    /// finding.
+    fn clear(&self, inst: &Inst, machine: &mut Machine<'_>, faulty: &[(u32, i64, i64)]) {
+        let (out, lanes) = (inst.outs[0], inst.lanes(machine));
+        if machine.frame.uniform(out).is_some() {
+            machine.frame.set_uniform(out, 0);
+            return;
+        }
+        with_width!(self.kind, T => {
+            let mut buffer = machine.frame.take::<T>(out, lanes);
+            for &(lane, ..) in faulty {
+                buffer.lanes::<T>(lanes)[lane as usize] = 0;
+            }
+            machine.frame.put(out, buffer);
+        });
+    }
+
     fn faulty_lanes(&self, inst: &Inst, machine: &Machine<'_>) -> Vec<(u32, i64, i64)> {
         match self.kind {
             Kind::Bool => self.faulty::<Bool>(inst, machine, |x| -i64::from(x.0)),
@@ -184,10 +219,18 @@ impl Step for Division {
         }
         symbolic::flatten(inst, machine);
         let lanes = inst.lanes(machine);
-        if !machine.taint.is_active() && !self.faulty_lanes(inst, machine).is_empty() {
+        let faulty = self.faulty_lanes(inst, machine);
+        self.apply.apply(
+            machine.context.cpu,
+            &mut machine.frame,
+            &inst.ins,
+            inst.outs[0],
+            lanes,
+        );
+        if !faulty.is_empty() {
             machine.taint.activate();
+            self.clear(inst, machine, &faulty);
         }
-        (self.apply)(&mut machine.frame, &inst.ins, inst.outs[0], lanes);
         Ok(Flow::Next)
     }
 
@@ -288,7 +331,7 @@ pub fn elementwise(lower: &mut Lower<'_>, function: &Function, op: OpId, _: Clas
             outs,
             lanes,
         ),
-        _ => lower.emit(Elementwise { apply }, ins, outs, lanes),
+        _ => lower.emit(Lanewise { apply }, ins, outs, lanes),
     }
     Ok(())
 }

@@ -1,21 +1,22 @@
 //! Conversions between element types.
 
-use crate::frame::{Frame, Provenance, Slot};
-use crate::kind::{Bool, Kind};
-use crate::lanes::map1;
+use crate::frame::{Frame, Provenance, Slot, Tile};
+use crate::kind::{Bool, Kind, Lane};
+use crate::lanes::map1_plain;
 use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
 use crate::num::float::{
     Bf16, F8E4M3, F8E4M3B11Fnuz, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F16, RoundTowardZero, StoredFloat,
 };
 use crate::num::int::{FromFloat, ToFloat};
+use crate::simd::Cpu;
 use crate::steps::symbolic;
 use crate::tape::{Inst, Step};
 use tilescope_diagnostics::Result;
 use tilescope_ir::attrs::Rounding;
 use tilescope_ir::{Attrs, Function, OpCode, OpId};
 
-type Apply = fn(&mut Frame, Slot, Slot, usize);
+type Apply = fn(Cpu, &mut Frame, Slot, Slot, usize);
 
 #[derive(Debug)]
 struct Convert {
@@ -26,7 +27,13 @@ impl Step for Convert {
     #[inline]
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         let lanes = inst.lanes(machine);
-        (self.apply)(&mut machine.frame, inst.ins[0], inst.outs[0], lanes);
+        (self.apply)(
+            machine.context.cpu,
+            &mut machine.frame,
+            inst.ins[0],
+            inst.outs[0],
+            lanes,
+        );
         Ok(Flow::Next)
     }
 }
@@ -45,7 +52,13 @@ impl Step for Widen {
         if !symbolic::convert(self.from, self.to, self.signed, inst, machine) {
             symbolic::flatten(inst, machine);
             let lanes = inst.lanes(machine);
-            (self.apply)(&mut machine.frame, inst.ins[0], inst.outs[0], lanes);
+            (self.apply)(
+                machine.context.cpu,
+                &mut machine.frame,
+                inst.ins[0],
+                inst.outs[0],
+                lanes,
+            );
         }
         Ok(Flow::Next)
     }
@@ -74,8 +87,8 @@ impl Step for IntToPtr {
 pub fn owners(machine: &Machine<'_>, slot: Slot, lanes: usize) -> Provenance {
     let memory = &machine.context.memory;
     match machine.frame.tile::<u64>(slot, lanes) {
-        crate::frame::Tile::Uniform(address) => Provenance::Uniform(memory.owner(address)),
-        crate::frame::Tile::Dense(addresses) => {
+        Tile::Uniform(address) => Provenance::Uniform(memory.owner(address)),
+        Tile::Dense(addresses) => {
             let lanes: Vec<u32> = addresses.iter().map(|&a| memory.owner(a)).collect();
             match lanes.iter().all(|&t| t == lanes[0]) {
                 true => Provenance::Uniform(lanes[0]),
@@ -115,10 +128,13 @@ macro_rules! float_types {
     };
 }
 
-/// A loop from a conversion of one lane.
+/// A loop from a conversion of one lane, compiled once for any CPU: there are hundreds.
 macro_rules! by {
     ($a:ident: $from:ty => $to:ty, $e:expr) => {
-        Some((|frame, from, out, lanes| map1(frame, from, out, lanes, |$a: $from| -> $to { $e })) as Apply)
+        Some(
+            (|_, frame, from, out, lanes| map1_plain(frame, from, out, lanes, |$a: $from| -> $to { $e }))
+                as Apply,
+        )
     };
 }
 
@@ -222,6 +238,32 @@ fn float_to_int(from: Kind, to: Kind, signed: bool) -> Option<Apply> {
     }
 }
 
+/// By way of f32, which holds every value of the narrow kinds, in blocks that stay in the cache: so each
+/// kind needs two loops, not one for each other kind.
+fn via_f32<A: Lane + StoredFloat, B: Lane + StoredFloat>(
+    cpu: Cpu,
+    frame: &mut Frame,
+    from: Slot,
+    out: Slot,
+    lanes: usize,
+) {
+    const BLOCK: usize = 512;
+    let Tile::Dense(_) = frame.tile::<A>(from, lanes) else {
+        let value = B::from_f32(frame.scalar::<A>(from).to_f32());
+        frame.set_uniform(out, value.to_bits());
+        return;
+    };
+    let mut buffer = frame.take::<B>(out, lanes);
+    if let Tile::Dense(x) = frame.tile::<A>(from, lanes) {
+        let mut wide = [0.0f32; BLOCK];
+        for (x, y) in x.chunks(BLOCK).zip(buffer.lanes::<B>(lanes).chunks_mut(BLOCK)) {
+            A::widen_slice(cpu, x, &mut wide[..x.len()]);
+            B::narrow_slice(cpu, &wide[..x.len()], y);
+        }
+    }
+    frame.put(out, buffer);
+}
+
 fn float_to_float(from: Kind, to: Kind) -> Option<Apply> {
     macro_rules! widen {
         ($from:ty) => {
@@ -232,7 +274,7 @@ fn float_to_float(from: Kind, to: Kind) -> Option<Apply> {
         ($to:ty) => {{
             macro_rules! from_float {
                 ($from:ty) => {
-                    by!(x: $from => $to, <$to>::from_f32(x.to_f32()))
+                    Some(via_f32::<$from, $to> as Apply)
                 };
             }
             match from {

@@ -7,6 +7,7 @@ use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
 use crate::num::float::{Bf16, F8E4M3, F8E5M2, F16, StoredFloat};
 use crate::num::math::Arithmetic;
+use crate::simd::Cpu;
 use crate::steps::symbolic;
 use crate::taint::{self, Births};
 use crate::tape::{Inst, Step};
@@ -15,7 +16,7 @@ use tilescope_diagnostics::Result;
 use tilescope_ir::attrs::{FloatPredicate, IntPredicate, PropagateNan};
 use tilescope_ir::{Attrs, Function, OpId};
 
-type Apply = fn(&mut Frame, &[Slot], Slot, usize);
+type Apply = fn(Cpu, &mut Frame, &[Slot], Slot, usize);
 
 #[derive(Debug)]
 struct Compare {
@@ -26,7 +27,13 @@ impl Step for Compare {
     #[inline]
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         let lanes = inst.lanes(machine);
-        (self.apply)(&mut machine.frame, &inst.ins, inst.outs[0], lanes);
+        (self.apply)(
+            machine.context.cpu,
+            &mut machine.frame,
+            &inst.ins,
+            inst.outs[0],
+            lanes,
+        );
         Ok(Flow::Next)
     }
 }
@@ -44,7 +51,13 @@ impl Step for CompareInt {
         if self.kind == Kind::Bool || !symbolic::compare(self.predicate, self.kind, inst, machine) {
             symbolic::flatten(inst, machine);
             let lanes = inst.lanes(machine);
-            (self.apply)(&mut machine.frame, &inst.ins, inst.outs[0], lanes);
+            (self.apply)(
+                machine.context.cpu,
+                &mut machine.frame,
+                &inst.ins,
+                inst.outs[0],
+                lanes,
+            );
         }
         Ok(Flow::Next)
     }
@@ -57,8 +70,8 @@ impl Step for CompareInt {
 fn int_loop<T: Signless>(predicate: IntPredicate) -> Apply {
     macro_rules! with {
         (|$a:ident, $b:ident| $e:expr) => {
-            |frame, ins, out, lanes| {
-                map2(frame, [ins[0], ins[1]], out, lanes, |$a: T, $b: T| {
+            |cpu, frame, ins, out, lanes| {
+                map2(cpu, frame, [ins[0], ins[1]], out, lanes, |$a: T, $b: T| {
                     Bool::from($e)
                 });
             }
@@ -112,8 +125,8 @@ impl Ordered for f64 {
 fn float_loop<T: Ordered>(predicate: FloatPredicate) -> Apply {
     macro_rules! with {
         (|$a:ident, $b:ident| $e:expr) => {
-            |frame, ins, out, lanes| {
-                map2(frame, [ins[0], ins[1]], out, lanes, |a: T, b: T| {
+            |cpu, frame, ins, out, lanes| {
+                map2(cpu, frame, [ins[0], ins[1]], out, lanes, |a: T, b: T| {
                     let ($a, $b) = (a.wide(), b.wide());
                     Bool::from($e)
                 });
@@ -212,7 +225,7 @@ impl Step for Select {
             return Ok(Flow::Next);
         }
         with_width!(self.kind, T => {
-            map3(&mut machine.frame, [c, a, b], out, lanes, |c: Bool, a: T, b: T| if c.0 != 0 { a } else { b });
+            map3(machine.context.cpu, &mut machine.frame, [c, a, b], out, lanes, |c: Bool, a: T, b: T| if c.0 != 0 { a } else { b });
         });
         if self.kind == Kind::Ptr {
             let frame = &mut machine.frame;
@@ -269,8 +282,9 @@ pub fn select(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()
 
 /// `tt.clampf`.
 pub fn clamp(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
-    fn drops<T: Lane + Arithmetic>(frame: &mut Frame, ins: &[Slot], out: Slot, lanes: usize) {
+    fn drops<T: Lane + Arithmetic>(cpu: Cpu, frame: &mut Frame, ins: &[Slot], out: Slot, lanes: usize) {
         map3(
+            cpu,
             frame,
             [ins[0], ins[1], ins[2]],
             out,
@@ -278,8 +292,9 @@ pub fn clamp(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()>
             |x: T, low: T, high: T| T::clamp(x, low, high),
         );
     }
-    fn keeps<T: Lane + Arithmetic>(frame: &mut Frame, ins: &[Slot], out: Slot, lanes: usize) {
+    fn keeps<T: Lane + Arithmetic>(cpu: Cpu, frame: &mut Frame, ins: &[Slot], out: Slot, lanes: usize) {
         map3(
+            cpu,
             frame,
             [ins[0], ins[1], ins[2]],
             out,

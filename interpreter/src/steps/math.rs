@@ -6,7 +6,7 @@
 
 use crate::frame::{Frame, Slot, Tile};
 use crate::kind::{Kind, Lane};
-use crate::lanes::{map1, map2, map3};
+use crate::lanes::{map1_plain, map2, map3};
 use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
 use crate::num::libdevice::{self, Eval, LibFunction, SliceFunction};
@@ -72,7 +72,7 @@ stored! {
 }
 
 fn one<A: Stored, R: Stored>(frame: &mut Frame, ins: &[Slot], out: Slot, lanes: usize, f: fn(A) -> R) {
-    map1(frame, ins[0], out, lanes, |a: A::As| -> R::As {
+    map1_plain(frame, ins[0], out, lanes, |a: A::As| -> R::As {
         f(A::read(a)).write()
     });
 }
@@ -85,6 +85,7 @@ fn two<A: Stored, B: Stored, R: Stored>(
     f: fn(A, B) -> R,
 ) {
     map2(
+        Cpu::SCALAR,
         frame,
         [ins[0], ins[1]],
         out,
@@ -95,7 +96,7 @@ fn two<A: Stored, B: Stored, R: Stored>(
 
 fn three<A: Stored>(frame: &mut Frame, ins: &[Slot], out: Slot, lanes: usize, f: fn(A, A, A) -> A) {
     let f = |a: A::As, b: A::As, c: A::As| -> A::As { f(A::read(a), A::read(b), A::read(c)).write() };
-    map3(frame, [ins[0], ins[1], ins[2]], out, lanes, f);
+    map3(Cpu::SCALAR, frame, [ins[0], ins[1], ins[2]], out, lanes, f);
 }
 
 fn four<A: Stored>(frame: &mut Frame, ins: &[Slot], out: Slot, lanes: usize, f: fn(A, A, A, A) -> A) {

@@ -27,6 +27,7 @@ impl AddPtr {
     fn add<T: Lane>(&self, inst: &Inst, machine: &mut Machine<'_>, lanes: usize, signed: impl Fn(T) -> i64) {
         let bytes = self.bytes;
         crate::lanes::map2(
+            machine.context.cpu,
             &mut machine.frame,
             [inst.ins[0], inst.ins[1]],
             inst.outs[0],

@@ -146,15 +146,13 @@ fn own_results(lower: &mut Lower<'_>, code: &mut Code, kinds: &[Kind], batch: us
             continue;
         }
         let own = lower.temp(kind, batch as u32);
-        code.insts.push(Inst {
-            step: Box::new(Keep { kind }),
-            ins: [slot].into(),
-            outs: [own].into(),
-            lanes: 0,
-            at: lower.place_of(),
-            kills: 0,
-            reads_forms: false,
-        });
+        code.insts.push(Inst::new(
+            Keep { kind },
+            vec![slot],
+            vec![own],
+            0,
+            lower.place_of(),
+        ));
         code.results[i] = own;
     }
 }
