@@ -91,6 +91,10 @@ impl Taint {
             Births::Dense(lanes) => lanes.iter().any(|&b| b != 0),
         };
         match births.filter(any) {
+            // A single lane counts for all where it meets a tile.
+            Some(Births::Dense(lanes)) if lanes.len() == 1 => {
+                self.slots.insert(slot, Births::Uniform(lanes[0]));
+            }
             Some(births) => {
                 self.slots.insert(slot, births);
             }

@@ -357,6 +357,36 @@ fn undefined_lanes_pass_through_to_their_row_alone() {
 }
 
 #[test]
+fn an_undefined_value_from_outside_reaches_every_row() {
+    let x = Tile::i32(&[4, 32], 0..128);
+    let zero = Tile {
+        elem: "i32",
+        shape: None,
+        bits: vec![0],
+    };
+    let region = "%s = arith.addi %a, %b : i32\n%r = arith.addi %s, %sum : i32";
+    let reduce = text("i32", &[4, 32], 1, region).replace("%out0", "%all");
+    // The value from outside is a sum itself: undefined in its only lane.
+    let body = format!(
+        "%d = tt.splat %in1 : i32 -> tensor<16xi32>
+         %e = arith.divsi %d, %d : tensor<16xi32>
+         %f = arith.addi %e, %e : tensor<16xi32>
+         %sum = \"tt.reduce\"(%f) <{{axis = 0 : i32}}> ({{
+         ^bb0(%p: i32, %q: i32):
+           %t = arith.addi %p, %q : i32
+           tt.reduce.return %t : i32
+         }}) : (tensor<16xi32>) -> i32
+         {reduce}
+         %i = tt.make_range {{end = 4 : i32, start = 0 : i32}} : tensor<4xi32>
+         %three = arith.constant dense<3> : tensor<4xi32>
+         %keep = arith.cmpi eq, %i, %three : tensor<4xi32>
+         %out0 = arith.select %keep, %all, %three : tensor<4xi1>, tensor<4xi32>"
+    );
+    let ran = try_run(&[x, zero], &[("i32", Some(&[4]))], &body).unwrap_or_else(|error| panic!("{error:?}"));
+    assert_eq!(ran.findings.len(), 1);
+}
+
+#[test]
 fn a_region_may_call_a_function() {
     let functions = "tt.func private @less(%a: i32, %b: i32) -> i32 {
           %r = arith.subi %a, %b : i32
