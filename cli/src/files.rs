@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tilescope_diagnostics::render::Sources;
-use tilescope_diagnostics::{Error, Result, Source};
-use tilescope_kernels::{Example, example};
+use tilescope_diagnostics::{Error, Result, Source, closest};
+use tilescope_kernels::{Example, KERNELS, example};
 
 /// The largest text that is read: TTIR of a huge kernel is some ten megabytes.
 const MAX_TEXT: u64 = 256 << 20;
@@ -39,11 +39,14 @@ pub fn open(argument: &str) -> Result<(Arc<Source>, Files)> {
         ));
     }
     let text = read(path, MAX_TEXT).and_then(utf8).map_err(|why| {
-        let error = Error::input(format!("cannot read {argument}: {why}"));
-        match path.exists() {
-            true => error,
-            false => error.help("give a launch file, or one of the examples that `tilescope kernels` lists"),
+        let error = Error::input(format!("cannot read `{argument}`: {why}"));
+        if path.exists() {
+            return error;
         }
+        error.help(match closest(argument, KERNELS.iter().map(|example| example.name)) {
+            Some(near) => format!("did you mean the example `{near}`?"),
+            None => String::from("give a launch file, or one of the examples that `tilescope kernels` lists"),
+        })
     })?;
     let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
     Ok((Source::new(argument, text), Files::Folder(folder)))
