@@ -17,7 +17,8 @@ Exit status:
 With several launches all are run, and the worst counts in the order 2, 3, 1, 0.
 
 Environment:
-  NO_COLOR  turns colours off";
+  NO_COLOR       turns colours off
+  TILESCOPE_CPU  scalar, avx2 or avx512: the vector instructions to use; results have the same bits with each";
 
 /// Checks, runs and explains Triton tile kernels on the CPU: no GPU, no Python, no Triton.
 #[derive(Debug, Parser)]

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use tilescope_diagnostics::{Error, Finding, Launched, Source};
+use tilescope_interpreter::simd::{Cpu, CpuLevel};
 use tilescope_interpreter::{Control, Options, Prepared};
 use tilescope_ir::{FuncId, VerifiedModule};
 use tilescope_kernels::reference;
@@ -71,6 +72,8 @@ pub struct How<'a> {
     pub summaries: bool,
     /// Draw progress on stderr.
     pub progress: bool,
+    /// The vector instructions to use.
+    pub cpu: Cpu,
 }
 
 impl How<'_> {
@@ -80,6 +83,7 @@ impl How<'_> {
             checks: self.checks,
             max_steps: self.options.max_steps,
             max_findings: self.options.max_findings,
+            cpu: self.cpu,
             ..Options::default()
         }
     }
@@ -272,6 +276,25 @@ fn add(launched: &mut Launched, findings: Vec<Finding>, max: usize) {
     launched.findings.extend(findings);
     launched.findings_cut |= launched.findings.len() > max;
     launched.findings.truncate(max);
+}
+
+/// The vector instructions that TILESCOPE_CPU asks for; unless it does, the best that this CPU has.
+///
+/// # Errors
+/// A name that is none, or instructions that this CPU lacks.
+pub fn cpu() -> std::result::Result<Cpu, Box<Error>> {
+    let Some(name) = std::env::var_os("TILESCOPE_CPU").filter(|name| !name.is_empty()) else {
+        return Ok(Cpu::detect());
+    };
+    let name = name.to_string_lossy();
+    let level: CpuLevel = name
+        .parse()
+        .map_err(|why| Error::input(format!("TILESCOPE_CPU is `{name}`: {why}")))?;
+    Cpu::at(level).ok_or_else(|| {
+        Error::input(format!(
+            "TILESCOPE_CPU is `{name}`: this CPU lacks these instructions"
+        ))
+    })
 }
 
 /// Bytes that the machine can spare; where that is not to be known, no limit.

@@ -43,10 +43,14 @@ pub fn open(argument: &str) -> Result<(Arc<Source>, Files)> {
         if path.exists() {
             return error;
         }
-        error.help(match closest(argument, KERNELS.iter().map(|example| example.name)) {
-            Some(near) => format!("did you mean the example `{near}`?"),
-            None => String::from("give a launch file, or one of the examples that `tilescope kernels` lists"),
-        })
+        error.help(
+            match closest(argument, KERNELS.iter().map(|example| example.name)) {
+                Some(near) => format!("did you mean the example `{near}`?"),
+                None => {
+                    String::from("give a launch file, or one of the examples that `tilescope kernels` lists")
+                }
+            },
+        )
     })?;
     let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
     Ok((Source::new(argument, text), Files::Folder(folder)))

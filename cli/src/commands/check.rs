@@ -6,7 +6,7 @@ use tilescope_diagnostics::render::json;
 
 use super::{as_text, refuse, status_of};
 use crate::args::{Check, Format, Global};
-use crate::engine::{How, open};
+use crate::engine::{How, cpu, open};
 use crate::interrupt;
 use crate::status::Status;
 use crate::terminal::Terminal;
@@ -14,12 +14,17 @@ use crate::terminal::Terminal;
 /// Runs every launch; one that cannot be run does not keep the others from it.
 pub fn run(args: &Check, global: &Global, terminal: &Terminal) -> Result<Status> {
     let json = args.run.format == Format::Json;
+    let cpu = match cpu() {
+        Ok(cpu) => cpu,
+        Err(error) => return Ok(refuse(&error.into(), terminal)),
+    };
     let how = How {
         options: &args.run,
         checks: true,
         expect: true,
         summaries: json || args.run.hash,
         progress: terminal.progress,
+        cpu,
     };
     let mut report = Report::default();
     let mut errors = Vec::new();

@@ -6,7 +6,7 @@ use tilescope_diagnostics::render::json;
 
 use super::{as_text, refuse, status_of};
 use crate::args::{Format, Global, Run};
-use crate::engine::{How, Refused, open};
+use crate::engine::{How, Refused, cpu, open};
 use crate::output::Destination;
 use crate::status::Status;
 use crate::terminal::Terminal;
@@ -14,12 +14,17 @@ use crate::terminal::Terminal;
 /// Runs one launch file. Outputs are written also when checks found something: they may show what.
 pub fn run(args: &Run, global: &Global, terminal: &Terminal) -> Result<Status> {
     let json = args.run.format == Format::Json;
+    let cpu = match cpu() {
+        Ok(cpu) => cpu,
+        Err(error) => return Ok(refuse(&error.into(), terminal)),
+    };
     let how = How {
         options: &args.run,
         checks: !args.no_checks,
         expect: false,
         summaries: !global.quiet || json,
         progress: terminal.progress,
+        cpu,
     };
     let mut report = Report::default();
     let mut refused = Refused(Vec::new());
