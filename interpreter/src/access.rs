@@ -536,6 +536,7 @@ pub fn store<T: Lane>(machine: &mut Machine<'_>, access: Access, value: Slot) {
             [T::from_bits(0); SPLAT],
         ),
     };
+    machine.wrote = true;
     access.pieces(machine, |memory, piece| {
         match &mut lent {
             Some(buffer) => {

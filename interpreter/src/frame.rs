@@ -416,6 +416,28 @@ impl Frame {
         self.slots[slot.index()].provenance = provenance;
     }
 
+    /// A number that equal values share, and different ones hardly ever: of forms and buffers.
+    pub fn fingerprint(&self) -> u64 {
+        let mut print = 0u64;
+        let mut mix = |word: u64| {
+            print = (print.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        };
+        for slot in &self.slots {
+            match slot.form {
+                Form::Uniform(bits) => mix(bits),
+                Form::Sum(sum, _) => mix(sum.base as u64),
+                Form::Box(mask) => [mask.first, mask.last, mask.lo, mask.hi]
+                    .iter()
+                    .for_each(|&n| mix(u64::from(n))),
+                Form::Dense | Form::Ragged { .. } => mix(1),
+            }
+            bytemuck::cast_slice::<Line, u64>(&slot.buffer)
+                .iter()
+                .for_each(|&word| mix(word));
+        }
+        print
+    }
+
     /// Exchanges two slots, buffers and all.
     #[inline]
     pub fn swap(&mut self, a: Slot, b: Slot) {

@@ -72,6 +72,10 @@ pub struct Machine<'r> {
     pub steps: u64,
     /// An atomic or volatile access was executed since the last jump back.
     pub synced: bool,
+    /// Memory may have changed since the program was resumed.
+    pub wrote: bool,
+    /// The program gives way only once it wrote: nothing that the others do changes anything.
+    pub alone: bool,
     /// The instruction being executed.
     pub at: At,
     /// What was found.
@@ -91,6 +95,8 @@ impl<'r> Machine<'r> {
             batch: 1,
             steps: 0,
             synced: false,
+            wrote: false,
+            alone: false,
             at: At(0),
             sink: Sink::new(&context.memory),
             taint: Taint::default(),
@@ -119,6 +125,7 @@ impl<'r> Machine<'r> {
 
     /// Runs the program from a tape position on until it ends or gives way.
     pub fn resume(&mut self, position: u32) -> Result<Rest, Stop> {
+        self.wrote = false;
         let context = self.context;
         let code = &context.tape.code;
         let mut pc = position as usize;
@@ -182,7 +189,7 @@ impl<'r> Machine<'r> {
             return Err(Stop::Interrupted);
         }
         let synced = std::mem::take(&mut self.synced);
-        Ok(synced && self.context.cooperative)
+        Ok(synced && self.context.cooperative && (self.wrote || !self.alone))
     }
 
     /// The bits of a scalar operand.

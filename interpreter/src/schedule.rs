@@ -165,6 +165,82 @@ struct Suspended {
     steps: u64,
     frame: crate::frame::Frame,
     taint: crate::taint::Taint,
+    /// Version of the memory, and what its values were.
+    seen: (u64, u64),
+    /// Looks at that version.
+    looks: u64,
+}
+
+/// Programs that gave way.
+///
+/// A program that comes back to a position with the same values while no program wrote goes round in vain
+/// until one does: it is parked until then. Where all are, the lowest goes on alone to the step limit;
+/// otherwise all of them would go round to the limit together.
+#[derive(Default)]
+struct Waiting {
+    /// Those that may go on, in turn.
+    ready: VecDeque<Suspended>,
+    /// Those that wait in vain while memory stays as it is.
+    parked: Vec<Suspended>,
+    /// Bytes of all their values.
+    held: u64,
+    /// Times that memory may have changed.
+    version: u64,
+    /// Turns since then.
+    idle: usize,
+}
+
+/// Turns without a write, beside some of every program, before programs are looked at closely.
+const PATIENCE: usize = 1024;
+
+impl Waiting {
+    /// A program wrote, began or ended.
+    fn changed(&mut self) {
+        self.version += 1;
+        self.idle = 0;
+        self.ready.extend(self.parked.drain(..));
+    }
+
+    /// A program gave way.
+    fn push(&mut self, mut program: Suspended) {
+        self.idle += 1;
+        self.held += program.frame.bytes() as u64;
+        let patience = PATIENCE + 4 * (self.ready.len() + self.parked.len());
+        if self.idle > patience && program.is_where_it_was(self.version) {
+            self.parked.push(program);
+        } else {
+            self.ready.push_back(program);
+        }
+    }
+
+    /// The program whose turn it is, and whether it goes on alone.
+    fn pop(&mut self) -> Option<(Suspended, bool)> {
+        let (program, alone) = match self.ready.pop_front() {
+            Some(program) => (program, false),
+            None => {
+                let lowest = (0..self.parked.len()).min_by_key(|&i| self.parked[i].linear)?;
+                (self.parked.remove(lowest), true)
+            }
+        };
+        self.held -= program.frame.bytes() as u64;
+        Some((program, alone))
+    }
+}
+
+impl Suspended {
+    /// True if its values are what they were before, with the same memory: compared with those kept from the
+    /// last power of two of looks, which finds a cycle of any length.
+    fn is_where_it_was(&mut self, version: u64) -> bool {
+        let print = self.frame.fingerprint() ^ u64::from(self.position);
+        if self.looks > 0 && self.seen == (version, print) {
+            return true;
+        }
+        self.looks = if self.seen.0 == version { self.looks + 1 } else { 1 };
+        if self.looks.is_power_of_two() {
+            self.seen = (version, print);
+        }
+        false
+    }
 }
 
 fn cooperative(
@@ -177,20 +253,23 @@ fn cooperative(
     let mut machine = Machine::new(context);
     let (mut programs, mut interrupted) = (0, false);
     let mut next = 0;
-    let mut waiting: VecDeque<Suspended> = VecDeque::new();
-    let mut held = 0u64;
+    let mut waiting = Waiting::default();
     loop {
+        // What was known of the program when it gave way last.
+        let mut known = ((0, 0), 0);
         // New programs begin before waiting ones go on: those may wait for any of them.
         let position = if next < count {
             machine.start(next);
             next += 1;
+            waiting.changed();
             0
-        } else if let Some(program) = waiting.pop_front() {
-            held -= program.frame.bytes() as u64;
+        } else if let Some((program, alone)) = waiting.pop() {
             machine.start(program.linear);
             machine.frame = program.frame;
             machine.taint = program.taint;
             machine.steps = program.steps;
+            machine.alone = alone;
+            known = (program.seen, program.looks);
             program.position
         } else {
             break;
@@ -200,25 +279,28 @@ fn cooperative(
         }
         match machine.resume(position) {
             Ok(Rest::Yielded(position)) => {
-                let empty = crate::frame::Frame::new(context.tape.slots as usize);
-                let frame = std::mem::replace(&mut machine.frame, empty);
-                held += frame.bytes() as u64;
-                if held > limits.suspended_bytes {
-                    return Err(format!(
-                        "programs that wait for others hold {held} bytes of values, more than {} are allowed",
-                        limits.suspended_bytes
-                    ));
+                if machine.wrote {
+                    waiting.changed();
                 }
-                let taint = std::mem::take(&mut machine.taint);
-                waiting.push_back(Suspended {
+                let empty = crate::frame::Frame::new(context.tape.slots as usize);
+                waiting.push(Suspended {
                     linear: machine.linear,
                     position,
                     steps: machine.steps,
-                    frame,
-                    taint,
+                    frame: std::mem::replace(&mut machine.frame, empty),
+                    taint: std::mem::take(&mut machine.taint),
+                    seen: known.0,
+                    looks: known.1,
                 });
+                if waiting.held > limits.suspended_bytes {
+                    return Err(format!(
+                        "programs that wait for others hold {} bytes of values, more than {} are allowed",
+                        waiting.held, limits.suspended_bytes
+                    ));
+                }
             }
             rest => {
+                waiting.changed();
                 interrupted |= finish(&mut machine, rest, cut);
                 programs += 1;
                 progress(1);

@@ -45,6 +45,9 @@ impl Written {
             last.1 = end;
             return;
         }
+        if self.is_known(start, end) {
+            return;
+        }
         self.ranges.push((start, end));
         if self.ranges.len() > MANY && self.ranges.len() > 2 * self.tidy {
             self.tidy_up();
@@ -52,6 +55,14 @@ impl Written {
                 self.scatter();
             }
         }
+    }
+
+    /// True if the tidy ranges have all of it: atomics write the same bytes over and over.
+    #[inline]
+    fn is_known(&self, start: u64, end: u64) -> bool {
+        let tidy = &self.ranges[..self.tidy];
+        let next = tidy.partition_point(|range| range.1 < end);
+        tidy.get(next).is_some_and(|range| range.0 <= start)
     }
 
     /// Adds all of another log of the same allocation.

@@ -298,6 +298,43 @@ fn a_lock_that_nobody_releases_ends_by_the_step_limit() {
 }
 
 #[test]
+fn many_programs_that_wait_in_vain_end_soon() {
+    // Together they would execute 400 times the limit.
+    let mut bench = Bench::new("%lock: !tt.ptr<i32>", LOCK, 400).tensor("lock", Dtype::I32, &[1i32]);
+    bench.options.max_steps = 1_000_000;
+    let ran = bench.run();
+    assert_eq!(ran.finding().check, Check::StepLimit);
+    assert_eq!(ran.finding().program, Some([0, 0, 0]));
+}
+
+#[test]
+fn who_waits_long_without_writing_still_gets_there() {
+    // All but the last program wait for the flag that it sets after 20,000 looks of its own.
+    let body = "%pid = tt.get_program_id x : i32
+         %c0 = arith.constant 0 : i32
+         %c1 = arith.constant 1 : i32
+         %c199 = arith.constant 199 : i32
+         %many = arith.constant 20000 : i32
+         %m = arith.constant true
+         %last = arith.cmpi eq, %pid, %c199 : i32
+         scf.if %last {
+           scf.for %i = %c0 to %many step %c1 : i32 {
+             %look = tt.atomic_load relaxed, gpu, %flag, %m : (!tt.ptr<i32>, i1) -> i32
+           }
+           %set = tt.atomic_rmw exch, release, gpu, %flag, %c1, %m : (!tt.ptr<i32>, i32, i1) -> i32
+         } else {
+           %hit = tt.atomic_poll acquire, gpu, %flag, %c1 : !tt.ptr<i32>, i32 -> i1
+         }
+         %n = tt.atomic_rmw add, relaxed, gpu, %done, %c1, %m : (!tt.ptr<i32>, i32, i1) -> i32";
+    let ran = Bench::new("%flag: !tt.ptr<i32>, %done: !tt.ptr<i32>", body, 200)
+        .tensor("flag", Dtype::I32, &[0i32])
+        .tensor("done", Dtype::I32, &[0i32])
+        .run()
+        .clean();
+    assert_eq!(ran.read::<i32>(1), [200]);
+}
+
+#[test]
 fn tickets_are_handed_out_once_each() {
     let body = "%c1 = arith.constant 1 : i32
          %m = arith.constant true

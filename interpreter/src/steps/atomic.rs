@@ -51,6 +51,7 @@ fn replace<T: Lane, const N: usize>(
         old_lanes.fill(T::from_bits(0));
     }
     let tiles = operands.map(|slot| machine.frame.tile::<T>(slot, lanes));
+    let mut changed = false;
     let faults = access.checked(machine, |memory, piece| {
         for i in 0..piece.count {
             let lane = piece.lane + i;
@@ -66,9 +67,9 @@ fn replace<T: Lane, const N: usize>(
             } else {
                 let mut element = [T::from_bits(0)];
                 memory.shared.read(piece.allocation, offset, &mut element);
-                memory
-                    .shared
-                    .write(piece.allocation, offset, &[new(element[0], operands)]);
+                let replaced = new(element[0], operands);
+                memory.shared.write(piece.allocation, offset, &[replaced]);
+                changed |= replaced.to_bits() != element[0].to_bits();
                 element[0]
             };
             if let Some(old_lanes) = &mut old_lanes {
@@ -78,6 +79,7 @@ fn replace<T: Lane, const N: usize>(
         log(&mut written, piece, size_of::<T>());
     });
     machine.sink.written = written;
+    machine.wrote |= changed;
     if let Some((slot, mut buffer)) = kept {
         let first = buffer.lanes::<T>(lanes)[0].to_bits();
         machine.frame.put(slot, buffer);
@@ -405,10 +407,16 @@ impl Step for Poll {
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         machine.synced = true;
         let waits = with_width!(self.elem, T => self.round::<T>(inst, machine));
-        let rounds = machine.scalar::<u64>(inst.ins[4]).saturating_add(1);
+        let before = machine.scalar::<u64>(inst.ins[4]);
+        // Without a limit only the first round is told apart, so that waiting in vain looks like it.
+        let (rounds, in_time) = match inst.ins.get(5) {
+            None => (1, true),
+            Some(&limit) => {
+                let rounds = before.saturating_add(1);
+                (rounds, rounds.saturating_mul(ROUND_NS) < machine.scalar(limit))
+            }
+        };
         machine.frame.set_uniform(inst.ins[4], rounds);
-        let limit = inst.ins.get(5).map_or(u64::MAX, |&limit| machine.scalar(limit));
-        let in_time = rounds.saturating_mul(ROUND_NS) < limit;
         Ok(if waits && in_time {
             Flow::Jump(self.again)
         } else {
