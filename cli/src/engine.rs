@@ -9,7 +9,9 @@ use tilescope_interpreter::simd::{Cpu, CpuLevel};
 use tilescope_interpreter::{Control, Options, Prepared};
 use tilescope_ir::{FuncId, VerifiedModule};
 use tilescope_kernels::reference;
-use tilescope_launch::{Bound, Launch, LaunchFile, Memory, Overrides, Role, Signature, Tensor};
+use tilescope_launch::{
+    Argument, Bound, Launch, LaunchFile, Memory, Overrides, Role, Signature, Tensor, TensorId,
+};
 use tilescope_oracle::{Accumulation, expectations, judge, summary};
 
 use crate::args::RunOptions;
@@ -211,8 +213,10 @@ impl Opened {
                 }
             }
             if how.summaries {
-                let outputs = launch.tensors.iter().filter(|t| t.role != Role::In);
-                one.outputs = outputs.map(|t| summary(t, &memory, how.options.hash)).collect();
+                one.outputs = self
+                    .outputs_of(launch)
+                    .map(|t| summary(t, &memory, how.options.hash))
+                    .collect();
             }
             let stop = one.interrupted;
             launched.push(one);
@@ -233,6 +237,26 @@ impl Opened {
             (Accumulation::Sums, _) | (_, Accumulation::Sums) => Accumulation::Sums,
             (Accumulation::None, Accumulation::None) => Accumulation::None,
         })
+    }
+
+    /// The outputs that one launch can reach; all of them, unless it is one of a pipeline.
+    fn outputs_of(&self, launch: &Launch) -> impl Iterator<Item = &Tensor> {
+        let tensors = self.bound.tensors();
+        let reaches = |name: &str, id: TensorId| {
+            let tensor = tensors.get(id.0 as usize);
+            let pointees = tensor.into_iter().flat_map(|t| &t.pointers);
+            let pointees = pointees.filter_map(|id| tensors.get(id.0 as usize));
+            tensor.into_iter().chain(pointees).any(|t| t.name == name)
+        };
+        let alone = self.kernels.len() == 1;
+        let reached = move |name: &str| {
+            alone
+                || launch.arguments.iter().any(|argument| match argument {
+                    Argument::Tensor(id) | Argument::Descriptor { tensor: id, .. } => reaches(name, *id),
+                    Argument::Scalar { .. } | Argument::Null => false,
+                })
+        };
+        self.outputs().filter(move |tensor| reached(&tensor.name))
     }
 
     /// The tensors that a run may have changed: those not of role `in`.

@@ -49,11 +49,12 @@ fn draw<'scope>(
             }
             park_timeout(PATIENCE.saturating_sub(started.elapsed()));
         }
-        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+        let bar =
+            ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_elapsed(PATIENCE);
         if let Ok(style) =
-            ProgressStyle::with_template("{bar:40} {pos}/{len} programs  {elapsed} (left {eta})")
+            ProgressStyle::with_template("[{bar:40}] {pos}/{len} programs  {elapsed} (left {eta})")
         {
-            bar.set_style(style);
+            bar.set_style(style.progress_chars("=> "));
         }
         while !over.load(Ordering::Acquire) {
             bar.set_position(done.load(Ordering::Relaxed).min(total));

@@ -59,6 +59,7 @@ impl Reporter<'_> {
         finding.count = entry.count;
         finding.program = Some(self.program(entry.linear));
         finding.location = self.location(key.at);
+        finding.ttir = self.line_of_text(&self.origin(key.at));
         finding.tensor = (key.tensor != 0).then(|| self.tensor_ref(key.tensor));
         finding
     }
@@ -120,23 +121,22 @@ impl Reporter<'_> {
                 let inlined_at = if frames.len() > 1 { frames } else { Vec::new() };
                 Some(Location { frame, inlined_at })
             }
-            None => self.line_of_text(&origin),
+            None => self.line_of_text(&origin).map(|frame| Location {
+                frame,
+                inlined_at: Vec::new(),
+            }),
         }
     }
 
-    fn line_of_text(&self, origin: &Origin) -> Option<Location> {
+    fn line_of_text(&self, origin: &Origin) -> Option<Frame> {
         let source = self.module.source.as_ref()?;
         let What::Op(op) = origin.what else { return None };
         let (line, column) = source.line_column(self.module.funcs[origin.func].ops[op].offset as usize);
-        let frame = Frame {
+        Some(Frame {
             file: source.name.clone(),
             line: u32::try_from(line).ok()?,
             column: u32::try_from(column).ok()?,
             function: None,
-        };
-        Some(Location {
-            frame,
-            inlined_at: Vec::new(),
         })
     }
 

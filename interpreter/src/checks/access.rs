@@ -33,12 +33,12 @@ pub fn finding(
         Check::StoreToInput => format!("{verb} to {name}, an argument of role \"in\""),
         Check::OutsideView => format!(
             "{verb} {} {name}'s view but inside its storage{}",
-            place.distance_words("from"),
+            place.distance_words(),
             place.victim_words("which belongs to")
         ),
         _ => format!(
             "{verb} {} the storage of {name}{}",
-            place.distance_words("of"),
+            place.distance_words(),
             place.victim_words("which is inside")
         ),
     };
@@ -46,7 +46,14 @@ pub fn finding(
     finding.lane = reporter.lane_index(key.at, lane);
     finding.element = place.element;
     finding.byte_offset = place.offset;
-    finding.help = help(key.check, kind);
+    let before = place.distance.is_some_and(|(_, before)| before);
+    finding.help = match (before, key.check) {
+        (true, Check::OobLoad | Check::OobStore | Check::OobAtomic) => Some(
+            "an offset is negative: mask these lanes (`mask=offsets >= 0`), or look for what was subtracted"
+                .into(),
+        ),
+        _ => help(key.check, kind),
+    };
     if key.check == Check::OutsideView && (kind.writes() || place.victim.is_some()) {
         finding.severity = Severity::Error;
     }
@@ -118,7 +125,7 @@ impl Place {
     }
 
     /// "4 bytes past the end of", "12 bytes before the start of", "in a gap of".
-    fn distance_words(&self, of: &str) -> String {
+    fn distance_words(&self) -> String {
         let plural = |n: i128| {
             if n == 1 {
                 "1 byte".to_string()
@@ -126,7 +133,6 @@ impl Place {
                 format!("{n} bytes")
             }
         };
-        let _ = of;
         match self.distance {
             Some((n, true)) => format!("{} before the start of", plural(n)),
             Some((n, false)) => format!("{} past the end of", plural(n)),
