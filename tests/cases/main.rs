@@ -3,6 +3,7 @@
 //! - `tests/cli/NAME/case.toml`: a command line with its exit status, stdout and stderr;
 //! - `tests/fail/ID/NAME/`: a kernel with one fault that must be found, and its twin that must stay silent;
 //! - `tests/pass/NAME/` and every built-in example: launches in which nothing may be found.
+//! - the tour of the README;
 //! - all of them again, with one thread and with many: the same report to the last bit.
 //!
 //! `BLESS=1` rewrites `stdout.txt` and `stderr.txt` of the first kind; the others say by hand what must be.
@@ -10,6 +11,7 @@
 mod cli;
 mod fail;
 mod pass;
+mod readme;
 mod same_bits;
 mod signals;
 
@@ -24,6 +26,7 @@ fn main() {
     trials.extend(cli::trials());
     trials.extend(fail::trials());
     trials.extend(pass::trials());
+    trials.extend(readme::trials());
     trials.extend(same_bits::trials());
     trials.extend(signals::trials());
     libtest_mimic::run(&arguments, trials).exit();

@@ -20,10 +20,6 @@ const ARROWS: &[(&str, &[&str])] = &[
         "cli",
         &["diagnostics", "ir", "launch", "interpreter", "oracle", "kernels"],
     ),
-    (
-        "tests",
-        &["diagnostics", "ir", "launch", "interpreter", "oracle", "kernels"],
-    ),
     ("xtask", &["ir"]),
 ];
 

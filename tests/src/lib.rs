@@ -1,1 +1,0 @@
-//! tilescope-tests
