@@ -13,8 +13,9 @@ use std::collections::BTreeMap;
 
 /// Gives every virtual slot a physical one and makes the tape.
 pub fn plan(mut lowered: Lowered, reuse: bool) -> Tape {
-    let lives = lifetimes(&lowered);
-    mark_kills(&mut lowered.code.insts, &lives);
+    let mentions = mentions(&lowered);
+    let lives = lifetimes(&lowered, &mentions);
+    mark_kills(&mut lowered.code.insts, &lives, &mentions);
     let bytes: Vec<u64> = lowered
         .slots
         .iter()
@@ -51,27 +52,34 @@ pub fn plan(mut lowered: Lowered, reuse: bool) -> Tape {
 /// First and last mention of each virtual slot; `None` if it is never mentioned.
 type Lives = Vec<Option<(u32, u32)>>;
 
-fn lifetimes(lowered: &Lowered) -> Lives {
-    let mut lives: Lives = vec![None; lowered.slots.len()];
-    let mut mentions: Vec<Vec<u32>> = vec![Vec::new(); lowered.slots.len()];
-    // Parameters are there before the first instruction.
-    for preset in &lowered.presets {
-        lives[preset.slot.0 as usize] = Some((0, 0));
-    }
+/// The instructions that mention each virtual slot, in rising order.
+type Mentions = Vec<Vec<u32>>;
+
+fn mentions(lowered: &Lowered) -> Mentions {
+    let mut mentions: Mentions = vec![Vec::new(); lowered.slots.len()];
     for (pc, inst) in lowered.code.insts.iter().enumerate() {
         mention(inst, &mut |slot| {
-            let life = lives[slot.0 as usize].get_or_insert((pc as u32, pc as u32));
-            life.1 = pc as u32;
             let list = &mut mentions[slot.0 as usize];
             if list.last() != Some(&(pc as u32)) {
                 list.push(pc as u32);
             }
         });
     }
+    mentions
+}
+
+fn lifetimes(lowered: &Lowered, mentions: &Mentions) -> Lives {
+    let ends = |list: &Vec<u32>| Some((*list.first()?, *list.last()?));
+    let mut lives: Lives = mentions.iter().map(ends).collect();
+    // Parameters are there before the first instruction.
+    for preset in &lowered.presets {
+        let life = &mut lives[preset.slot.0 as usize];
+        *life = Some((0, life.map_or(0, |life| life.1)));
+    }
     // Inner loops are noted before outer ones, so one pass from the shortest up is enough.
     let mut loops = lowered.loops.clone();
     loops.sort_by_key(|&(start, end)| end - start);
-    for (life, mentions) in lives.iter_mut().zip(&mentions) {
+    for (life, mentions) in lives.iter_mut().zip(mentions) {
         let Some((first, last)) = life else { continue };
         for &(start, end) in &loops {
             let inside = |pc: u32| (start..=end).contains(&pc);
@@ -93,18 +101,35 @@ fn mention(inst: &Inst, each: &mut dyn FnMut(Slot)) {
     }
 }
 
-/// Marks operands that are mentioned for the last time.
-fn mark_kills(insts: &mut [Inst], lives: &Lives) {
-    for (pc, inst) in insts.iter_mut().enumerate() {
+/// Marks operands that are not read again: mentioned for the last time, or written next, with no jump
+/// between (what a loop carries, after its last use in the body).
+fn mark_kills(insts: &mut [Inst], lives: &Lives, mentions: &Mentions) {
+    let mut jumps_before = vec![0u32; insts.len() + 1];
+    for (pc, inst) in insts.iter().enumerate() {
+        jumps_before[pc + 1] = jumps_before[pc] + u32::from(inst.step.jumps());
+    }
+    let written_next = |insts: &[Inst], slot: Slot, pc: usize| {
+        let list = &mentions[slot.0 as usize];
+        let next = list.get(list.partition_point(|&at| at as usize <= pc));
+        next.is_some_and(|&next| {
+            let next = next as usize;
+            let inst = &insts[next];
+            let writes =
+                inst.outs.contains(&slot) && !inst.ins.contains(&slot) && inst.step.nested().is_none();
+            writes && jumps_before[next] == jumps_before[pc]
+        })
+    };
+    for pc in 0..insts.len() {
+        let inst = &insts[pc];
         let mut kills = 0;
         for (i, slot) in inst.ins.iter().enumerate().take(64) {
             let last = lives[slot.0 as usize].is_some_and(|life| life.1 == pc as u32);
             let again = inst.ins[i + 1..].contains(slot) || inst.outs.contains(slot);
-            if last && !again {
+            if !again && (last || written_next(insts, *slot, pc)) {
                 kills |= 1 << i;
             }
         }
-        inst.kills = kills;
+        insts[pc].kills = kills;
     }
 }
 
@@ -144,5 +169,63 @@ fn rename(code: &mut Code, physical: &[Slot]) {
         if let Some(nested) = inst.step.nested_mut() {
             rename(nested, physical);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lower::lower;
+    use crate::simd::Cpu;
+    use tilescope_diagnostics::Source;
+    use tilescope_launch::{CompileOptions, Launch};
+
+    /// The tape of a kernel without parameters.
+    fn planned(body: &str) -> Tape {
+        let text = format!("module {{\ntt.func public @k() {{\n{body}\ntt.return\n}}\n}}\n");
+        let module = tilescope_ir::text::parse(&Source::new("k.ttir", text)).expect("text");
+        let launch = Launch {
+            name: String::new(),
+            kernel: "k".into(),
+            grid: [1, 1, 1],
+            arguments: Vec::new(),
+            tensors: Vec::new(),
+            options: CompileOptions {
+                num_warps: 4,
+                num_stages: 1,
+            },
+        };
+        let kernel = module.find("k").expect("kernel");
+        plan(lower(&module, kernel, &launch, false, Cpu::SCALAR).expect("lowered"), true)
+    }
+
+    /// The instruction of the only dot.
+    fn dot(tape: &Tape) -> &Inst {
+        let is_dot = |inst: &&Inst| format!("{:?}", inst.step).starts_with("Dot");
+        tape.code.insts.iter().find(is_dot).expect("a dot")
+    }
+
+    const LOOP: &str = "%z = arith.constant dense<0.000000e+00> : tensor<16x16xf32>
+        %a = arith.constant 0 : i32
+        %b = arith.constant 4 : i32
+        %c = arith.constant 1 : i32
+        %r = scf.for %i = %a to %b step %c iter_args(%acc = %z) -> (tensor<16x16xf32>) : i32 {
+          %d = tt.dot %z, %z, %acc, inputPrecision = ieee : tensor<16x16xf32> * tensor<16x16xf32> -> tensor<16x16xf32>
+          MORE
+          scf.yield %d : tensor<16x16xf32>
+        }
+        tt.print \" r: \" {hex = false, isSigned = array<i32: 0>} : %r : tensor<16x16xf32>";
+
+    #[test]
+    fn what_a_loop_carries_ends_at_its_last_use_in_the_body() {
+        assert!(dot(&planned(&LOOP.replace("MORE", ""))).kills(2));
+        let print = "tt.print \" a: \" {hex = false, isSigned = array<i32: 0>} : %acc : tensor<16x16xf32>";
+        assert!(!dot(&planned(&LOOP.replace("MORE", print))).kills(2));
+        // A jump may lead past the yield's write to where the value is read.
+        let branch = "%k = arith.cmpi eq, %i, %a : i32
+            scf.if %k {
+            }";
+        assert!(!dot(&planned(&LOOP.replace("MORE", branch))).kills(2));
+        assert!(!dot(&planned(&LOOP.replace("MORE", ""))).kills(0));
     }
 }

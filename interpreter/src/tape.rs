@@ -36,6 +36,11 @@ pub trait Step: Debug + Send + Sync {
         false
     }
 
+    /// True if another instruction than the next may follow.
+    fn jumps(&self) -> bool {
+        false
+    }
+
     /// The code nested in this instruction (the region of a reduce), for liveness and listings.
     fn nested(&self) -> Option<&Code> {
         None

@@ -73,9 +73,10 @@ fn statements(text: &str) -> Result<Vec<String>, String> {
         }
         rest = &rest[next.len_utf8()..];
     }
-    match current.trim() {
-        "" => Ok(statements),
-        rest => Err(format!("`;` is missing after `{rest}`")),
+    let rest: Vec<&str> = current.split_whitespace().collect();
+    match &rest[..] {
+        [] => Ok(statements),
+        rest => Err(format!("`;` is missing after `{}`", rest.join(" "))),
     }
 }
 

@@ -430,6 +430,10 @@ impl Step for Poll {
             taint::use_lanes(machine, limit, 1, |_, _| true);
         }
     }
+
+    fn jumps(&self) -> bool {
+        true
+    }
 }
 
 /// Element kind and lanes of an atomic's pointers, where they are run.

@@ -97,6 +97,10 @@ impl Step for Jump {
     fn run(&self, _: &Inst, _: &mut Machine<'_>) -> Result<Flow, Stop> {
         Ok(Flow::Jump(self.to))
     }
+
+    fn jumps(&self) -> bool {
+        true
+    }
 }
 
 /// Jumps if its operand is false.
@@ -116,6 +120,10 @@ impl Step for Unless {
 
     fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
         taint::use_lanes(machine, inst.ins[0], 1, |_, _| true);
+    }
+
+    fn jumps(&self) -> bool {
+        true
     }
 }
 
@@ -151,6 +159,10 @@ impl Step for Enter {
             taint::use_lanes(machine, slot, 1, |_, _| true);
         }
     }
+
+    fn jumps(&self) -> bool {
+        true
+    }
 }
 
 impl Step for Again {
@@ -172,6 +184,10 @@ impl Step for Again {
     }
 
     fn taint(&self, _: &Inst, _: &mut Machine<'_>) {}
+
+    fn jumps(&self) -> bool {
+        true
+    }
 }
 
 /// Ends the program.
@@ -181,6 +197,10 @@ struct End;
 impl Step for End {
     fn run(&self, _: &Inst, _: &mut Machine<'_>) -> Result<Flow, Stop> {
         Ok(Flow::Done)
+    }
+
+    fn jumps(&self) -> bool {
+        true
     }
 }
 
