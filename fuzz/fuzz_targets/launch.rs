@@ -44,7 +44,7 @@ fuzz_target!(|text: &str| {
     match file.bind(&signatures, &Overrides::default()) {
         Err(error) => check(text, &error),
         // Small memory: the search is for panics, not for large tensors.
-        Ok(bound) => match bound.allocate(&NoFiles, 1 << 16) {
+        Ok(bound) => match bound.allocate(&NoFiles, 1 << 12) {
             Err(error) => check(text, &error),
             Ok(memory) => {
                 for tensor in bound.tensors() {
