@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use tilescope_diagnostics::{Error, Finding, Launched, Source};
+use tilescope_diagnostics::{Error, Launched, Source};
 use tilescope_interpreter::simd::{Cpu, CpuLevel};
 use tilescope_interpreter::{Control, Options, Prepared};
 use tilescope_ir::{FuncId, VerifiedModule};
@@ -84,7 +84,8 @@ impl How<'_> {
             threads: self.options.threads.map(|n| n as usize),
             checks: self.checks,
             max_steps: self.options.max_steps,
-            max_findings: self.options.max_findings,
+            // All of them: an error beyond those that are shown counts for the exit status too.
+            max_findings: usize::MAX,
             cpu: self.cpu,
             ..Options::default()
         }
@@ -208,7 +209,7 @@ impl Opened {
             if last && !one.interrupted {
                 let accumulation = self.accumulation();
                 match judge(&expected, launch, &memory, accumulation) {
-                    Ok(mismatches) => add(&mut one, mismatches, how.options.max_findings),
+                    Ok(mismatches) => one.findings.extend(mismatches),
                     Err(why) => return Err(Error::input(format!("cannot compare the outputs: {why}")).into()),
                 }
             }
@@ -293,13 +294,6 @@ fn run_one(prepared: &Prepared<'_>, launch: &Launch, memory: &mut Memory, how: &
         interrupted: outcome.interrupted,
         notes: Vec::new(),
     })
-}
-
-/// Findings about the whole launch come after those with a place.
-fn add(launched: &mut Launched, findings: Vec<Finding>, max: usize) {
-    launched.findings.extend(findings);
-    launched.findings_cut |= launched.findings.len() > max;
-    launched.findings.truncate(max);
 }
 
 /// The vector instructions that TILESCOPE_CPU asks for; unless it does, the best that this CPU has.

@@ -4,7 +4,7 @@ use anyhow::Result;
 use tilescope_diagnostics::Report;
 use tilescope_diagnostics::render::json;
 
-use super::{as_text, refuse, status_of};
+use super::{as_text, keep_first, refuse, status_of};
 use crate::args::{Check, Format, Global};
 use crate::engine::{How, cpu, open};
 use crate::interrupt;
@@ -36,8 +36,9 @@ pub fn run(args: &Check, global: &Global, terminal: &Terminal) -> Result<Status>
         }
         match open(argument).and_then(|opened| opened.run(&how).map(|done| (opened, done))) {
             Ok((opened, done)) => {
-                for (index, launched) in done.launched.into_iter().enumerate() {
+                for (index, mut launched) in done.launched.into_iter().enumerate() {
                     status = status.and(status_of(&launched));
+                    keep_first(&mut launched, args.run.max_findings);
                     if !json {
                         terminal.report(&as_text(&opened, index, &launched, global, terminal))?;
                     }

@@ -25,6 +25,12 @@ fn status_of(launched: &Launched) -> Status {
     }
 }
 
+/// Keeps the first `max` findings, which is what is shown.
+fn keep_first(launched: &mut Launched, max: usize) {
+    launched.findings_cut |= launched.findings.len() > max;
+    launched.findings.truncate(max);
+}
+
 /// Says why a launch is not run; gives the status that it ends with.
 fn refuse(refused: &Refused, terminal: &Terminal) -> Status {
     refused.0.iter().fold(Status::Clean, |status, error| {

@@ -4,7 +4,7 @@ use anyhow::Result;
 use tilescope_diagnostics::Report;
 use tilescope_diagnostics::render::json;
 
-use super::{as_text, refuse, status_of};
+use super::{as_text, keep_first, refuse, status_of};
 use crate::args::{Format, Global, Run};
 use crate::engine::{How, Refused, cpu, open};
 use crate::output::Destination;
@@ -37,8 +37,9 @@ pub fn run(args: &Run, global: &Global, terminal: &Terminal) -> Result<Status> {
     });
     match result {
         Ok((opened, done, destination)) => {
-            for (index, launched) in done.launched.into_iter().enumerate() {
+            for (index, mut launched) in done.launched.into_iter().enumerate() {
                 status = status.and(status_of(&launched));
+                keep_first(&mut launched, args.run.max_findings);
                 if !json {
                     terminal.report(&as_text(&opened, index, &launched, global, terminal))?;
                 }

@@ -60,14 +60,12 @@ pub fn verdict(launched: &Launched) -> String {
         .filter(|(n, _)| *n > 0)
         .map(|(n, severity)| number::counted(n, severity.as_str()))
         .collect();
-    let mut word = if counts.is_empty() {
-        String::from("ok")
-    } else {
-        counts.join(", ")
+    let mut word = match (counts.is_empty(), launched.findings_cut) {
+        (true, false) => String::from("ok"),
+        (true, true) => String::from("findings, none shown (see --max-findings)"),
+        (false, false) => counts.join(", "),
+        (false, true) => format!("{} and more (see --max-findings)", counts.join(", ")),
     };
-    if launched.findings_cut {
-        word.push_str(" and more (see --max-findings)");
-    }
     if launched.interrupted {
         word = format!("interrupted; so far {word}");
     }
