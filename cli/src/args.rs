@@ -118,7 +118,7 @@ pub struct Run {
     /// Write each output to DIR/NAME.npy, or all to one file where the name ends in .safetensors
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Run without checks; accesses outside a tensor still end the program that makes them
+    /// Report no faults; an access outside its tensor is still not carried out
     #[arg(long)]
     pub no_checks: bool,
     /// How to run.

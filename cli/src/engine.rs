@@ -227,6 +227,9 @@ impl Opened {
         }
         if let Some(first) = launched.first_mut() {
             first.notes = self.bound.notes.clone();
+            if !how.checks {
+                first.notes.push(String::from("run without checks"));
+            }
         }
         Ok(Done { launched, memory })
     }
