@@ -11,7 +11,7 @@ The result replaces `STEM.ttir`; the same inputs give the same bytes. With `--ch
 exit status is 1 if a committed `.ttir` differs.
 
 The launch file is the single source of what Triton's launcher would know:
-* argument types: the dtype of a tensor; i32 (i64 if too large), fp32 or i1 for a scalar, or what `{ dtype, value }` says;
+* argument types: the dtype of a tensor, or of the one that a descriptor describes; i32 (i64 if too large), fp32 or i1 for a scalar, or what `{ dtype, value }` says;
 * `[constexprs]`, evaluated;
 * `tt.divisibility = 16` for a pointer whose address, and an integer whose value, is a multiple of 16. Storage starts
   on 512 bytes, so a pointer's address is known from its offset. UNTRUE_HINTS lists deliberate exceptions.
@@ -116,6 +116,11 @@ def read_launch(launch):
         constexprs[name] = evaluate(entry["value"] if isinstance(entry, dict) else entry, names)
         names.setdefault(name, constexprs[name])
     for name, entry in tensors.items():
+        if "descriptor_of" in entry:
+            described = {**launch.get("tensors", {}), **launch["args"]}[entry["descriptor_of"]]
+            block = [evaluate(size, names) for size in entry["block_shape"]]
+            signature[name] = f"tensordesc<{DTYPES[described['dtype']]}{block}>"
+            continue
         signature[name] = "*" + DTYPES[entry["dtype"]]
         if pointer_offset(entry, names) * bytes_of(entry["dtype"]) % 16 == 0:
             divisible.append(name)

@@ -3,7 +3,9 @@
 
 use crate::report::Reporter;
 use crate::sink::{AccessKind, Entry, Key};
+use crate::tape::What;
 use tilescope_diagnostics::{Check, Finding, Severity, Value};
+use tilescope_ir::OpCode;
 
 /// The finding of a faulty access.
 pub fn finding(
@@ -52,7 +54,7 @@ pub fn finding(
             "an offset is negative: mask these lanes (`mask=offsets >= 0`), or look for what was subtracted"
                 .into(),
         ),
-        _ => help(key.check, kind),
+        _ => help(key.check, kind, code(reporter, key)).map(str::to_string),
     };
     if key.check == Check::OutsideView && (kind.writes() || place.victim.is_some()) {
         finding.severity = Severity::Error;
@@ -61,8 +63,27 @@ pub fn finding(
     finding
 }
 
-fn help(check: Check, kind: AccessKind) -> Option<String> {
-    let text = match (check, kind) {
+/// The operation at fault.
+fn code(reporter: &Reporter<'_>, key: &Key) -> Option<OpCode> {
+    let origin = reporter.origin(key.at);
+    match origin.what {
+        What::Op(op) => Some(reporter.module.funcs[origin.func].ops[op].code),
+        What::Param(_) => None,
+    }
+}
+
+fn help(check: Check, kind: AccessKind, code: Option<OpCode>) -> Option<&'static str> {
+    let is_outside = matches!(
+        check,
+        Check::OobLoad | Check::OobStore | Check::OobAtomic | Check::OutsideView
+    );
+    Some(match (check, kind) {
+        _ if is_outside && is_descriptor(code) => {
+            "the shape or strides given to the descriptor do not fit the tensor: lanes outside the shape need no mask"
+        }
+        _ if is_outside && code == Some(OpCode::AtomicPoll) => {
+            "a poll has no mask: wait only where there is something to wait for"
+        }
         (Check::OobLoad | Check::OutsideView, AccessKind::Load) => {
             "mask the lanes past the end: `tl.load(ptr, mask=offsets < size, other=0.0)`"
         }
@@ -80,8 +101,20 @@ fn help(check: Check, kind: AccessKind) -> Option<String> {
             "write to another argument, or give this one role \"inout\" in the launch file"
         }
         _ => return None,
-    };
-    Some(text.to_string())
+    })
+}
+
+fn is_descriptor(code: Option<OpCode>) -> bool {
+    matches!(
+        code,
+        Some(
+            OpCode::DescriptorLoad
+                | OpCode::DescriptorStore
+                | OpCode::DescriptorGather
+                | OpCode::DescriptorScatter
+                | OpCode::DescriptorReduce
+        )
+    )
 }
 
 /// Where an address lies, in terms of tensors.
