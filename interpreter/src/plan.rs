@@ -196,7 +196,10 @@ mod tests {
             },
         };
         let kernel = module.find("k").expect("kernel");
-        plan(lower(&module, kernel, &launch, false, Cpu::SCALAR).expect("lowered"), true)
+        plan(
+            lower(&module, kernel, &launch, false, Cpu::SCALAR).expect("lowered"),
+            true,
+        )
     }
 
     /// The instruction of the only dot.

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use libtest_mimic::{Failed, Trial};
+use tilescope_diagnostics::{Check, explain};
 use toml::Table;
 
 use crate::{data, folders, name, said, tilescope};
 
 pub fn trials() -> Vec<Trial> {
-    let mut trials = Vec::new();
+    let mut trials = vec![Trial::test("fail/every_check_has_a_case", every_check_has_a_case)];
     for id in folders(&data().join("fail")) {
         for case in folders(&id) {
             let test = format!("fail/{}/{}", name(&id), name(&case));
@@ -18,6 +19,32 @@ pub fn trials() -> Vec<Trial> {
         }
     }
     trials
+}
+
+/// A check that runs has a case here, and its page does not say that it does not run; the others neither.
+fn every_check_has_a_case() -> Result<(), Failed> {
+    let cases: Vec<String> = folders(&data().join("fail"))
+        .iter()
+        .map(|folder| name(folder))
+        .collect();
+    for &check in Check::ALL {
+        let (checked, tested) = (
+            explain::is_checked(check),
+            cases.iter().any(|id| id == check.id()),
+        );
+        if checked != tested {
+            let page = if checked {
+                "says that it is checked"
+            } else {
+                "says that it is not checked yet"
+            };
+            return Err(format!("the page of {check} {page}; it has a folder of cases: {tested}").into());
+        }
+    }
+    match cases.iter().find(|id| Check::from_id(id).is_none()) {
+        Some(id) => Err(format!("{id} is no check").into()),
+        None => Ok(()),
+    }
 }
 
 /// What one launch of the case gives: exit status, findings, and the text report.

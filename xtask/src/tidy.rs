@@ -57,6 +57,9 @@ pub fn check(root: &Path) -> Result<Broken> {
         if name.ends_with(".rs") {
             rust(name, &text, &mut broken);
         }
+        if name.ends_with(".md") {
+            links(root, name, &text, &mut broken);
+        }
     }
     if std::fs::read_to_string(root.join(super::ops::PAGE))
         .ok()
@@ -159,6 +162,25 @@ fn paths_of_one_machine(name: &str, text: &str, broken: &mut Broken) {
     }
 }
 
+/// A relative link to a file that is not there.
+fn links(root: &Path, name: &str, text: &str, broken: &mut Broken) {
+    let folder = root.join(name);
+    let folder = folder.parent().unwrap_or(root);
+    for (i, line) in text.lines().enumerate() {
+        for rest in line.split("](").skip(1) {
+            let target = rest.split([')', '#']).next().unwrap_or_default();
+            let elsewhere =
+                target.is_empty() || target.contains("://") || target.contains(char::is_whitespace);
+            if !elsewhere && !folder.join(target).exists() {
+                broken.push(format!(
+                    "{name}:{}: a link to {target}, which does not exist",
+                    i + 1
+                ));
+            }
+        }
+    }
+}
+
 fn rust(name: &str, text: &str, broken: &mut Broken) {
     let lines = text.lines().count();
     if lines > MAX_LINES && !MAY_BE_LONG.contains(&name) {
@@ -247,6 +269,17 @@ mod tests {
         }
         let test = format!("{head}#[cfg(test)]\nmod t {{ {}ln!(); }}\n", "print");
         assert_eq!(broken_in("ir/src/a.rs", &test), Broken::new());
+    }
+
+    #[test]
+    fn a_dead_link_is_found() {
+        let mut broken = Broken::new();
+        let text = "[a](README.md) [b](https://a.b/c) [c](#d) [d](docs/ops.md#x)\n[e](docs/gone.md)";
+        links(&crate::root(), "README.md", text, &mut broken);
+        assert_eq!(
+            broken,
+            ["README.md:2: a link to docs/gone.md, which does not exist"]
+        );
     }
 
     #[test]
