@@ -169,7 +169,7 @@ impl Reporter<'_> {
                 .or(data.results.first()),
             _ => data.results.first(),
         };
-        let shape = function.ty(*value?).shape().unwrap_or_default();
+        let shape = value.and_then(|&v| function.ty(v).shape()).unwrap_or_default();
         let mut index = vec![0; shape.rank()];
         let mut rest = lane as usize;
         for axis in (0..shape.rank()).rev() {
