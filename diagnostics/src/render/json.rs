@@ -25,9 +25,39 @@ pub fn report(report: &Report, errors: &[Box<Error>], version: &str) -> String {
         errors: errors.iter().map(|e| error(e)).collect(),
     };
     // Serialisation of these types can only fail on a failing writer or a non-string key; neither exists here.
-    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
-    text.push('\n');
-    text
+    let text = serde_json::to_string_pretty(&document).unwrap_or_default();
+    join_number_arrays(&text)
+}
+
+/// Puts arrays of nothing but numbers on one line each: a shape is read at a glance, a column of digits is not.
+///
+/// Line by line: no string holds a line break in JSON, so a line that is `[` or a number is just that.
+fn join_number_arrays(pretty: &str) -> String {
+    let mut joined = String::with_capacity(pretty.len());
+    let mut lines = pretty.lines().peekable();
+    while let Some(line) = lines.next() {
+        joined.push_str(line);
+        if line.ends_with('[') {
+            let is_number = |line: &str| line.trim().trim_end_matches(',').parse::<f64>().is_ok();
+            let mut numbers = Vec::new();
+            while let Some(number) = lines.next_if(|line| is_number(line)) {
+                numbers.push(number);
+            }
+            match lines.next_if(|line| line.trim_start().starts_with(']')) {
+                Some(end) => {
+                    let trimmed: Vec<&str> = numbers.iter().map(|number| number.trim()).collect();
+                    joined.push_str(&trimmed.join(" "));
+                    joined.push_str(end.trim_start());
+                }
+                None => numbers.iter().for_each(|number| {
+                    joined.push('\n');
+                    joined.push_str(number);
+                }),
+            }
+        }
+        joined.push('\n');
+    }
+    joined
 }
 
 #[derive(Serialize)]
