@@ -230,6 +230,39 @@ fn integer_additions_in_parallel_lose_nothing() {
 }
 
 #[test]
+fn lanes_of_one_element_merge_and_faulty_ones_do_not() {
+    // 5 elements below 64 lanes of 64 programs; lanes whose `i % 7` is 5 or 6 are out of bounds.
+    type Kind = (&'static str, i32, fn(i32, i32) -> i32);
+    let kinds: [Kind; 8] = [
+        ("add", 3, |a, b| a.wrapping_add(b)),
+        ("and", -1, |a, b| a & b),
+        ("or", 0, |a, b| a | b),
+        ("xor", 9, |a, b| a ^ b),
+        ("max", -1000, i32::max),
+        ("min", 1000, i32::min),
+        ("umax", 1, |a, b| (a as u32).max(b as u32) as i32),
+        ("umin", -1, |a, b| (a as u32).min(b as u32) as i32),
+    ];
+    let x: Vec<i32> = (0..4096)
+        .map(|i: i32| (i * 31 % 1001 - 500) | 1 << (i % 13))
+        .collect();
+    for (kind, before, new) in kinds {
+        let ran = Bench::new("%x: !tt.ptr<i32>, %y: !tt.ptr<i32>", &scatter("i32", kind), 64)
+            .tensor_as("x", Dtype::I32, Role::In, &[4096], &x)
+            .tensor("y", Dtype::I32, &[before; 5])
+            .run_on(8);
+        let mut want = [before; 5];
+        for (i, &x) in x.iter().enumerate().filter(|(i, _)| i % 7 < 5) {
+            want[i % 7] = new(want[i % 7], x);
+        }
+        assert_eq!(ran.read::<i32>(1), want, "{kind}");
+        let outside = (0..4096).filter(|i| i % 7 >= 5).count() as u64;
+        assert_eq!(ran.checks(), [(Check::OobAtomic, outside)], "{kind}");
+        assert_eq!(ran.finding().lane.as_deref(), Some(&[5u32][..]));
+    }
+}
+
+#[test]
 fn exchanges_end_with_the_last_programs_values() {
     let x: Vec<i32> = (0..4096).collect();
     let bench = Bench::new("%x: !tt.ptr<i32>, %y: !tt.ptr<i32>", &scatter("i32", "exch"), 64)

@@ -14,7 +14,7 @@
 pub mod order;
 
 use crate::access::{self, Access, Piece};
-use crate::frame::Slot;
+use crate::frame::{Provenance, Slot};
 use crate::kind::{Bool, Kind, Lane};
 use crate::lanes::Signless;
 use crate::lower::Lower;
@@ -90,6 +90,60 @@ fn replace<T: Lane, const N: usize>(
     access.report(machine, faults);
 }
 
+/// As [`replace`], for an update that may be applied to operands first: `new(new(x, a), b)` is
+/// `new(x, new(a, b))`. Nobody reads the old elements, and programs run in parallel.
+///
+/// Where the tensor is small beside the tile (the bins of a histogram), the lanes of one element are merged
+/// before memory is touched: workers would wait for each other at every lane otherwise.
+#[inline(always)]
+fn merge<T: Lane>(
+    machine: &mut Machine<'_>,
+    access: Access,
+    operand: Slot,
+    new: impl Fn(T, T) -> T + Copy,
+) -> bool {
+    let size = size_of::<T>();
+    let context = machine.context;
+    let target = match machine.frame.provenance(access.pointers) {
+        Provenance::Uniform(tensor) => context.memory.target(*tensor),
+        Provenance::Dense(_) => None,
+    };
+    let Some(target) = target.filter(|t| t.base.is_multiple_of(size as u64)) else {
+        return false;
+    };
+    let elements = target.len as usize / size;
+    if elements > access.lanes / 2 {
+        return false;
+    }
+    let mut merged = vec![T::from_bits(0); elements];
+    let mut touched = vec![false; elements];
+    let operands = machine.frame.tile::<T>(operand, access.lanes);
+    let faults = access.checked(machine, |_, piece| {
+        for i in 0..piece.count {
+            let (element, operand) = (piece.offset / size + i, operands.lane(piece.lane + i));
+            merged[element] = match touched[element] {
+                true => new(merged[element], operand),
+                false => operand,
+            };
+            touched[element] = true;
+        }
+    });
+    for element in (0..elements).filter(|&element| touched[element]) {
+        let offset = element * size;
+        let new = |old| new(T::from_bits(old), merged[element]).to_bits();
+        context.memory.shared.update(target.allocation, offset, size, new);
+        let piece = Piece {
+            lane: 0,
+            count: 1,
+            allocation: target.allocation,
+            offset,
+        };
+        log(&mut machine.sink.written, piece, size);
+    }
+    access.report(machine, faults);
+    true
+}
+
 /// Notes that a piece was written.
 fn log(written: &mut [Option<Written>], piece: Piece, elem: usize) {
     if let Some(Some(log)) = written.get_mut(piece.allocation) {
@@ -108,16 +162,32 @@ macro_rules! by {
     };
 }
 
+/// The same, of an update that merges.
+macro_rules! merging {
+    ($T:ty, $new:path) => {
+        Some(
+            (|machine, access, operand, out| {
+                let parallel = out.is_none() && machine.context.tape.order == Order::Parallel;
+                if !(parallel && merge::<$T>(machine, access, operand, $new)) {
+                    replace::<$T, 1>(machine, access, [operand], out, |old, [operand]| {
+                        $new(old, operand)
+                    });
+                }
+            }) as Update,
+        )
+    };
+}
+
 fn integer<T: Signless>(kind: RmwKind) -> Option<Update> {
     match kind {
-        RmwKind::And => by!(T, |a, b| a.and(b)),
-        RmwKind::Or => by!(T, |a, b| a.or(b)),
-        RmwKind::Xor => by!(T, |a, b| a.xor(b)),
-        RmwKind::Add => by!(T, |a, b| a.add(b)),
-        RmwKind::Max => by!(T, |a, b| a.max_signed(b)),
-        RmwKind::Min => by!(T, |a, b| a.min_signed(b)),
-        RmwKind::Umax => by!(T, |a, b| a.max_unsigned(b)),
-        RmwKind::Umin => by!(T, |a, b| a.min_unsigned(b)),
+        RmwKind::And => merging!(T, T::and),
+        RmwKind::Or => merging!(T, T::or),
+        RmwKind::Xor => merging!(T, T::xor),
+        RmwKind::Add => merging!(T, T::add),
+        RmwKind::Max => merging!(T, T::max_signed),
+        RmwKind::Min => merging!(T, T::min_signed),
+        RmwKind::Umax => merging!(T, T::max_unsigned),
+        RmwKind::Umin => merging!(T, T::min_unsigned),
         RmwKind::Fadd | RmwKind::Xchg => None,
     }
 }
