@@ -1,10 +1,11 @@
 //! The way of a launch, from a name on the command line to a [`Launched`]: the one file that calls the other crates.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use tilescope_diagnostics::{Error, Launched, Source};
+use tilescope_diagnostics::{Error, Launched, OutputSummary, Source};
 use tilescope_interpreter::simd::{Cpu, CpuLevel};
 use tilescope_interpreter::{Control, Options, Prepared};
 use tilescope_ir::{FuncId, VerifiedModule};
@@ -107,7 +108,12 @@ pub struct Done {
 /// Everything that can be wrong with them, before anything is allocated.
 pub fn open(argument: &str) -> Result<Opened> {
     let (source, files) = files::open(argument)?;
-    let file = LaunchFile::parse(source)?;
+    let file = LaunchFile::parse(source).map_err(|error| match Path::new(argument).extension() {
+        Some(kind) if kind != "toml" => error.help(
+            "a launch is described by a TOML file, NAME.launch.toml, that names the kernel and its arguments",
+        ),
+        _ => error,
+    })?;
     let mut kernels: Vec<Kernel> = Vec::new();
     for index in 0..file.launches().len() {
         kernels.push(kernel(&file, index, &files, &kernels)?);
@@ -214,10 +220,15 @@ impl Opened {
                 }
             }
             if how.summaries {
-                one.outputs = self
+                let outputs: Option<Vec<OutputSummary>> = self
                     .outputs_of(launch)
-                    .map(|t| summary(t, &memory, how.options.hash))
+                    .map(|t| summary(t, &memory, how.options.hash, interrupt::flag()))
                     .collect();
+                // Like the files of `--out`: half of it would look like a result.
+                match outputs {
+                    Some(outputs) => one.outputs = outputs,
+                    None => one.interrupted = true,
+                }
             }
             let stop = one.interrupted;
             launched.push(one);
@@ -318,8 +329,8 @@ pub fn cpu() -> std::result::Result<Cpu, Box<Error>> {
     })
 }
 
-/// Bytes that the machine can spare; where that is not to be known, no limit.
-fn available_memory() -> u64 {
+/// Bytes of memory that the machine can spare; where that is not to be known, no limit.
+pub fn available_memory() -> u64 {
     let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = meminfo
         .lines()

@@ -3,11 +3,17 @@
 //! A file is written beside its place under a temporary name and then renamed: what stands under the right
 //! name is whole, whatever happens on the way.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use tilescope_diagnostics::{Error, Result};
-use tilescope_launch::{DataArray, Memory, Tensor, write_npy, write_safetensors};
+use tilescope_launch::{DataArray, Memory, Tensor, npy_header, write_safetensors};
+
+use crate::engine::available_memory;
+
+/// Elements that are written in one go: a tensor may be larger than the memory there is.
+const CHUNK: u64 = 1 << 20;
 
 /// Where outputs go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,11 +25,11 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// Makes sure, before a run, that outputs can be written afterwards; makes the folder if need be.
+    /// Makes sure, before a run, that its outputs can be written afterwards; makes the folder if need be.
     ///
     /// # Errors
-    /// Names the folder and why it cannot be written.
-    pub fn prepare(out: &Path) -> Result<Destination> {
+    /// Names the folder and why it cannot be written; outputs that are too large for one `.safetensors`.
+    pub fn prepare<'a>(out: &Path, outputs: impl Iterator<Item = &'a Tensor>) -> Result<Destination> {
         let is_file = out
             .extension()
             .is_some_and(|e| e.eq_ignore_ascii_case("safetensors"));
@@ -39,12 +45,21 @@ impl Destination {
             .and_then(|()| fs::write(&probe, b""))
             .and_then(|()| fs::remove_file(&probe))
             .map_err(|error| {
-                Error::input(format!(
-                    "cannot write to the folder {}: {error}",
-                    folder.display()
-                ))
-                .help("give --out another folder")
+                let why = match folder.is_file() {
+                    true => String::from("it is a file"),
+                    false => error.to_string(),
+                };
+                Error::input(format!("cannot write to the folder {}: {why}", folder.display()))
+                    .help("give --out another folder")
             })?;
+        // Its arrays and its text are in memory at once.
+        let bytes = outputs.fold(0, |sum: u64, t| sum.saturating_add(bytes_of(t)));
+        if is_file && bytes.saturating_mul(2) > available_memory() {
+            return Err(Error::input(format!(
+                "the outputs have {bytes} bytes, too many for one .safetensors file"
+            ))
+            .help("give --out a folder: a .npy file may have any size"));
+        }
         match is_file {
             true if out.is_dir() => Err(Error::input(format!(
                 "cannot write {}: it is a folder",
@@ -64,7 +79,7 @@ impl Destination {
             Destination::Folder(folder) => {
                 for tensor in tensors {
                     let path = folder.join(format!("{}.npy", file_name(&tensor.name)));
-                    whole(&path, &write_npy(&array(tensor, memory)))?;
+                    whole(&path, |file| npy(file, tensor, memory))?;
                 }
                 Ok(())
             }
@@ -72,10 +87,23 @@ impl Destination {
                 let arrays: Vec<(String, DataArray)> = tensors
                     .map(|tensor| (tensor.name.clone(), array(tensor, memory)))
                     .collect();
-                whole(path, &write_safetensors(&arrays)?)
+                let bytes = write_safetensors(&arrays)?;
+                whole(path, |file| file.write_all(&bytes))
             }
         }
     }
+}
+
+fn npy(file: &mut File, tensor: &Tensor, memory: &Memory) -> io::Result<()> {
+    file.write_all(&npy_header(tensor.dtype, &tensor.shape))?;
+    for first in (0..tensor.elements()).step_by(CHUNK as usize) {
+        file.write_all(&memory.gather(tensor, first, CHUNK))?;
+    }
+    Ok(())
+}
+
+fn bytes_of(tensor: &Tensor) -> u64 {
+    tensor.elements().saturating_mul(tensor.dtype.bytes() as u64)
 }
 
 fn array(tensor: &Tensor, memory: &Memory) -> DataArray {
@@ -86,10 +114,11 @@ fn array(tensor: &Tensor, memory: &Memory) -> DataArray {
     }
 }
 
-/// Argument names are Python's, but a launch file may quote any key: no path may come out of one.
+/// Argument names are Python's, `pair.1` for an element of a tuple, but a launch file may quote any key: no
+/// path may come out of one.
 fn file_name(name: &str) -> String {
     let safe = |c: char| {
-        if c.is_alphanumeric() || matches!(c, '_' | '-') {
+        if c.is_alphanumeric() || matches!(c, '_' | '-' | '.') {
             c
         } else {
             '_'
@@ -102,14 +131,15 @@ fn temporary(name: &str) -> String {
     format!(".{name}.tilescope-{}", std::process::id())
 }
 
-fn whole(path: &Path, bytes: &[u8]) -> Result<()> {
+fn whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
     let name = path
         .file_name()
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned();
     let draft = path.with_file_name(temporary(&name));
-    fs::write(&draft, bytes)
+    File::create(&draft)
+        .and_then(|mut file| write(&mut file))
         .and_then(|()| fs::rename(&draft, path))
         .map_err(|error| {
             // The draft is of no use to anyone; if it cannot be removed either, the first error says why.
@@ -125,7 +155,8 @@ mod tests {
     #[test]
     fn a_name_cannot_leave_the_folder() {
         assert_eq!(file_name("out_ptr"), "out_ptr");
-        assert_eq!(file_name("../../etc/passwd"), "______etc_passwd");
+        assert_eq!(file_name("../../etc/passwd"), ".._.._etc_passwd");
+        assert_eq!(file_name("pair.1"), "pair.1");
         assert_eq!(file_name("größe"), "größe");
     }
 }

@@ -22,6 +22,10 @@ use tilescope_launch::{Argument, Launch};
 /// Most instructions a kernel may be lowered to; calls are inlined, so small texts can ask for many.
 const MAX_INSTRUCTIONS: usize = 4 << 20;
 
+/// Most operations, those of called functions counted at every call: each keeps its place, even one that
+/// becomes no instruction, and thirty functions that call each other four times would make 4^30.
+const MAX_OPERATIONS: usize = 1 << 20;
+
 /// Deepest nesting of calls and regions.
 const MAX_DEPTH: usize = 200;
 
@@ -339,7 +343,8 @@ impl<'m> Lower<'m> {
 
     fn enter(&mut self, function: &Function, op: Option<OpId>) -> Result<()> {
         self.depth += 1;
-        if self.depth > MAX_DEPTH || self.code.insts.len() > MAX_INSTRUCTIONS {
+        let is_long = self.code.insts.len() > MAX_INSTRUCTIONS || self.origins.len() > MAX_OPERATIONS;
+        if self.depth > MAX_DEPTH || is_long {
             let what = "the kernel is too large: too many nested or inlined operations";
             return Err(match op {
                 Some(op) => self.unsupported(function, op, what),

@@ -369,22 +369,28 @@ impl Binder<'_> {
     }
 
     fn missing(&self, name: &str, ty: Type) -> Box<Error> {
+        // An element of a tuple, `pair.1`: without quotes TOML would read a table.
+        let key = if name.contains('.') {
+            format!("\"{name}\"")
+        } else {
+            name.to_string()
+        };
         let (example, what) = match ty {
             Type::Scalar(Elem::Ptr(p)) => {
                 let dtype = p.target().scalar().and_then(dtype_of).map_or("u64", Dtype::name);
                 (
-                    format!("{name} = {{ dtype = \"{dtype}\", shape = [ … ] }}"),
+                    format!("{key} = {{ dtype = \"{dtype}\", shape = [ … ] }}"),
                     "a pointer",
                 )
             }
             Type::Descriptor { .. } => (
-                format!("{name} = {{ descriptor_of = \"TENSOR\", block_shape = [ … ] }}"),
+                format!("{key} = {{ descriptor_of = \"TENSOR\", block_shape = [ … ] }}"),
                 "a tensor descriptor",
             ),
             _ if self.file.vars.iter().any(|v| v.name == name) => {
                 (format!("{name} = \"{name}\""), "a number")
             }
-            _ => (format!("{name} = VALUE"), "a number"),
+            _ => (format!("{key} = VALUE"), "a number"),
         };
         let span = self
             .file

@@ -189,9 +189,14 @@ fn safetensors_dtype(dtype: Dtype) -> safetensors::Dtype {
 /// NumPy has no bf16 or fp8: they are written as raw bytes (`V2`, `V1`), as NumPy does for the types of
 /// `ml_dtypes`; read them with `np.load(f).view(ml_dtypes.bfloat16)`.
 pub fn write_npy(array: &DataArray) -> Vec<u8> {
-    let mut file = npy::write_header(npy::descriptions(array.dtype)[0], &array.shape);
+    let mut file = npy_header(array.dtype, &array.shape);
     file.extend_from_slice(&array.bytes);
     file
+}
+
+/// What stands in a `.npy` file before its elements: with them behind it, it is what [`write_npy`] makes.
+pub fn npy_header(dtype: Dtype, shape: &[i64]) -> Vec<u8> {
+    npy::write_header(npy::descriptions(dtype)[0], shape)
 }
 
 /// A `.safetensors` file with the arrays under their names.

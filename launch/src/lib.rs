@@ -25,7 +25,9 @@ mod toml_tree;
 
 pub use bind::{Bound, Parameter, Signature};
 pub use builder::{Element, GivenData, LaunchBuilder, TensorInit};
-pub use data_file::{DataArray, Files, MAX_DATA_BYTES, NoFiles, read_data, write_npy, write_safetensors};
+pub use data_file::{
+    DataArray, Files, MAX_DATA_BYTES, NoFiles, npy_header, read_data, write_npy, write_safetensors,
+};
 pub use deferred::Deferred;
 pub use file::{
     Constexpr, ConstexprValue, Expect, KernelRef, LaunchFile, LaunchSpec, Oracle, Overrides, Var,

@@ -1,5 +1,7 @@
 //! What an output looks like: its extremes, how many NaNs and infinities, and a digest.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use sha2::{Digest, Sha256};
 use tilescope_diagnostics::{OutputSummary, Value};
 use tilescope_launch::{Dtype, Memory, Tensor};
@@ -8,11 +10,15 @@ use tilescope_launch::{Dtype, Memory, Tensor};
 const CHUNK: u64 = 1 << 16;
 
 /// Summarises a tensor's view; with `hash`, also the SHA-256 of its elements in row-major order, little-endian.
-pub fn summary(tensor: &Tensor, memory: &Memory, hash: bool) -> OutputSummary {
+/// None if `cancel` is set before all elements are seen: a tensor may have billions.
+pub fn summary(tensor: &Tensor, memory: &Memory, hash: bool, cancel: &AtomicBool) -> Option<OutputSummary> {
     let mut digest = hash.then(Sha256::new);
     let mut seen = Seen::default();
     let mut first = 0;
     while first < tensor.elements() {
+        if cancel.load(Ordering::Relaxed) {
+            return None;
+        }
         let bytes = memory.gather(tensor, first, CHUNK);
         if bytes.is_empty() {
             break;
@@ -24,7 +30,7 @@ pub fn summary(tensor: &Tensor, memory: &Memory, hash: bool) -> OutputSummary {
         first += CHUNK;
     }
     let (min, max) = seen.range(tensor.dtype);
-    OutputSummary {
+    Some(OutputSummary {
         name: tensor.name.clone(),
         dtype: tensor.dtype.name().to_string(),
         shape: tensor.shape.clone(),
@@ -33,7 +39,7 @@ pub fn summary(tensor: &Tensor, memory: &Memory, hash: bool) -> OutputSummary {
         nan: seen.nan,
         inf: seen.inf,
         sha256: digest.map(|d| d.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
-    }
+    })
 }
 
 #[derive(Default)]

@@ -31,7 +31,8 @@ pub fn run(args: &Run, global: &Global, terminal: &Terminal) -> Result<Status> {
     let mut status = Status::Clean;
     let result = open(&args.launch).and_then(|opened| {
         // Before the run: an hour's work should not end at a folder that cannot be written.
-        let destination = args.out.as_deref().map(Destination::prepare).transpose()?;
+        let prepare = |out| Destination::prepare(out, opened.outputs());
+        let destination = args.out.as_deref().map(prepare).transpose()?;
         let done = opened.run(&how)?;
         Ok((opened, done, destination))
     });

@@ -1,5 +1,7 @@
 //! `unwritten-output`: elements of a role-`out` tensor that no program wrote, with the pattern of the hole.
 
+use std::ops::Range;
+
 use crate::report::Reporter;
 use crate::written::Written;
 use tilescope_diagnostics::{Check, Finding};
@@ -68,10 +70,17 @@ impl Holes {
             let start: i64 =
                 tensor.offset + index.iter().zip(&tensor.strides).map(|(i, s)| i * s).sum::<i64>();
             let before = holes.count;
-            if step != bytes || !covered(ranges, start * bytes, inner * bytes) {
+            if step == bytes {
+                // From written range to written range: a tensor of 2^33 elements is not walked.
+                let mut column = 0;
+                while let Some(hole) = next_hole(ranges, start * bytes, column, inner, bytes) {
+                    holes.add(row * inner, hole.clone());
+                    column = hole.end;
+                }
+            } else {
                 for column in 0..inner {
                     if !covered(ranges, start * bytes + column * step, bytes) {
-                        holes.add(row * inner + column, column);
+                        holes.add(row * inner, column..column + 1);
                     }
                 }
             }
@@ -89,13 +98,17 @@ impl Holes {
         holes
     }
 
-    fn add(&mut self, number: i64, column: i64) {
+    /// Adds columns of the row whose first element has the number `row`.
+    fn add(&mut self, row: i64, columns: Range<i64>) {
         if self.count == 0 {
-            self.first = number;
+            self.first = row + columns.start;
         }
-        self.last = number;
-        self.count += 1;
-        self.columns = (self.columns.0.min(column), self.columns.1.max(column));
+        self.last = row + columns.end - 1;
+        self.count += (columns.end - columns.start) as u64;
+        self.columns = (
+            self.columns.0.min(columns.start),
+            self.columns.1.max(columns.end - 1),
+        );
     }
 
     fn pattern(&self, shape: &[i64]) -> String {
@@ -129,6 +142,30 @@ impl Holes {
     }
 }
 
+/// The next columns, of a row of `inner` elements of `bytes` bytes from `start` on, that are not written whole.
+fn next_hole(ranges: &[(u64, u64)], start: i64, from: i64, inner: i64, bytes: i64) -> Option<Range<i64>> {
+    let mut first = from;
+    while first < inner {
+        let at = (start + first * bytes) as u64;
+        match ranges.get(ranges.partition_point(|r| r.1 <= at)) {
+            Some(&(low, high)) if low <= at => {
+                let whole = (high as i64 - start) / bytes;
+                if whole == first {
+                    return Some(first..first + 1);
+                }
+                first = whole;
+            }
+            // An element that a range begins in the middle of is not whole.
+            Some(&(low, _)) => {
+                let end = (low as i64 - start + bytes - 1) / bytes;
+                return Some(first..end.min(inner));
+            }
+            None => return Some(first..inner),
+        }
+    }
+    None
+}
+
 fn covered(ranges: &[(u64, u64)], start: i64, len: i64) -> bool {
     let (Ok(start), Ok(len)) = (u64::try_from(start), u64::try_from(len)) else {
         return false;
@@ -146,4 +183,36 @@ fn unravel(mut number: i64, shape: &[i64]) -> Vec<i64> {
         number /= n.max(1);
     }
     index
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every log of whole, cut and missing elements of a short row, by the walk and byte by byte.
+    #[test]
+    fn holes_are_the_elements_that_are_not_covered() {
+        let (start, inner, bytes) = (8, 4, 2);
+        for written in 0u32..1 << 12 {
+            let is_written = |byte: u32| (written >> byte) & 1 == 1;
+            let mut ranges: Vec<(u64, u64)> = Vec::new();
+            for byte in (0..12).filter(|&byte| is_written(byte)) {
+                let at = 6 + u64::from(byte);
+                match ranges.last_mut() {
+                    Some(last) if last.1 == at => last.1 = at + 1,
+                    _ => ranges.push((at, at + 1)),
+                }
+            }
+            let mut holes = Vec::new();
+            let mut from = 0;
+            while let Some(hole) = next_hole(&ranges, start, from, inner, bytes) {
+                from = hole.end;
+                holes.extend(hole);
+            }
+            let expected: Vec<i64> = (0..inner)
+                .filter(|&column| !covered(&ranges, start + column * bytes, bytes))
+                .collect();
+            assert_eq!(holes, expected, "{ranges:?}");
+        }
+    }
 }

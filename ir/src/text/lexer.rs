@@ -43,8 +43,10 @@ fn is_suffix(b: u8) -> bool {
 }
 
 impl<'a> Cursor<'a> {
+    /// At the start of the text, behind a byte order mark, which some editors write.
     pub fn new(text: &'a str) -> Self {
-        Cursor { text, pos: 0 }
+        let pos = if text.starts_with('\u{feff}') { 3 } else { 0 };
+        Cursor { text, pos }
     }
 
     /// Offset of the next item (after white space and comments).

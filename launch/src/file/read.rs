@@ -138,9 +138,7 @@ impl Reader<'_> {
     }
 
     fn name(&self, key: &Key, what: &str) -> Result<String> {
-        let mut letters = key.name.chars();
-        let starts = letters.next().is_some_and(|c| c == '_' || c.is_alphabetic());
-        if starts && letters.all(|c| c == '_' || c.is_alphanumeric()) {
+        if is_identifier(&key.name) {
             return Ok(key.name.clone());
         }
         Err(self.error(
@@ -328,7 +326,10 @@ impl Reader<'_> {
     }
 
     fn argument(&self, key: &Key, item: &Item) -> Result<Entry> {
-        let name = self.name(key, "an argument's name")?;
+        let name = match is_tuple_element(&key.name) {
+            true => key.name.clone(),
+            false => self.name(key, "an argument's name")?,
+        };
         let what = format!("argument `{name}`");
         let kind = match &item.kind {
             Kind::Table(_) => self.table_entry(&item.table(self.source, &what)?)?,
@@ -632,6 +633,21 @@ impl Reader<'_> {
 }
 
 /// Refuses, by name, data files of a kind that is not read.
+fn is_identifier(name: &str) -> bool {
+    let mut letters = name.chars();
+    let starts = letters.next().is_some_and(|c| c == '_' || c.is_alphabetic());
+    starts && letters.all(|c| c == '_' || c.is_alphanumeric())
+}
+
+/// True for `pair.1` or `nested.0.2`: Triton's name for an element of a tuple that is a parameter.
+fn is_tuple_element(name: &str) -> bool {
+    let Some((tuple, places)) = name.split_once('.') else {
+        return false;
+    };
+    let is_place = |p: &str| !p.is_empty() && p.bytes().all(|b| b.is_ascii_digit());
+    is_identifier(tuple) && places.split('.').all(is_place)
+}
+
 fn check_data_file(path: &str, keyed: bool) -> Result<(), String> {
     if path.ends_with(".npy") {
         return if keyed {
