@@ -129,6 +129,14 @@ impl<'r> Memory<'r> {
         found.map_or(0, |i| i as Tensor + 1)
     }
 
+    /// Another tensor whose view contains the address.
+    pub fn victim(&self, tensor: Tensor, address: u64) -> Option<Tensor> {
+        let owner = self.owner(address);
+        let target = self.target(owner)?;
+        let offset = i64::try_from(address.checked_sub(target.base)?).ok()?;
+        (owner != tensor && target.view.contains(offset, 1)).then_some(owner)
+    }
+
     /// The target of a provenance.
     pub fn target(&self, tensor: Tensor) -> Option<&Target> {
         self.targets.get((tensor as usize).checked_sub(1)?)
@@ -449,6 +457,12 @@ impl Access {
                 address: fault.address,
                 bytes: self.elem as u32,
             });
+            if fault.check == Check::OutsideView && !machine.sink.is_severe(key) {
+                let memory = &machine.context.memory;
+                if self.kind != AccessKind::Load || memory.victim(fault.tensor, fault.address).is_some() {
+                    machine.sink.worsen(key);
+                }
+            }
         }
     }
 }
@@ -526,24 +540,21 @@ const SPLAT: usize = 64;
 
 /// Stores the lanes of `value`; where several lanes hit one address, the highest wins.
 pub fn store<T: Lane>(machine: &mut Machine<'_>, access: Access, value: Slot) {
-    let lanes = access.lanes;
-    let mut written = std::mem::take(&mut machine.sink.written);
-    // The frame is read while pieces are written, so the value's buffer is lent out for the time.
-    let (mut lent, splat) = match machine.frame.uniform(value) {
-        Some(bits) => (None, [T::from_bits(bits); SPLAT]),
-        None => (
-            Some(machine.frame.take::<T>(value, lanes)),
-            [T::from_bits(0); SPLAT],
-        ),
-    };
     machine.wrote = true;
-    access.pieces(machine, |memory, piece| {
-        match &mut lent {
-            Some(buffer) => {
-                let source = &buffer.lanes::<T>(lanes)[piece.lane..piece.lane + piece.count];
+    let mut written = std::mem::take(&mut machine.sink.written);
+    // Read in place: the value may be in the slot of the pointers (their addresses) or of the mask.
+    let value = machine.frame.tile::<T>(value, access.lanes);
+    let splat = match value {
+        Tile::Uniform(value) => [value; SPLAT],
+        Tile::Dense(_) => [T::from_bits(0); SPLAT],
+    };
+    let faults = access.checked(machine, |memory, piece| {
+        match value {
+            Tile::Dense(lanes) => {
+                let source = &lanes[piece.lane..piece.lane + piece.count];
                 memory.shared.write(piece.allocation, piece.offset, source);
             }
-            None => {
+            Tile::Uniform(_) => {
                 for done in (0..piece.count).step_by(SPLAT) {
                     let part = SPLAT.min(piece.count - done);
                     memory.shared.write(
@@ -561,8 +572,6 @@ pub fn store<T: Lane>(machine: &mut Machine<'_>, access: Access, value: Slot) {
             );
         }
     });
-    if let Some(buffer) = lent {
-        machine.frame.put(value, buffer);
-    }
     machine.sink.written = written;
+    access.report(machine, faults);
 }

@@ -142,12 +142,16 @@ impl Frame {
         self.slots.is_empty()
     }
 
-    /// Bytes held by buffers.
+    /// Bytes held, by slots and their buffers.
     pub fn bytes(&self) -> usize {
-        self.slots
-            .iter()
-            .map(|s| s.buffer.len() * size_of::<Line>())
-            .sum()
+        let slot = |s: &SlotData| {
+            let tensors = match &s.provenance {
+                Provenance::Uniform(_) => 0,
+                Provenance::Dense(lanes) => lanes.len() * size_of::<Tensor>(),
+            };
+            size_of::<SlotData>() + s.buffer.len() * size_of::<Line>() + tensors
+        };
+        self.slots.iter().map(slot).sum()
     }
 
     /// The form of a slot.
@@ -507,6 +511,7 @@ mod tests {
         frame.fill::<u32>(Slot(1), 4, |f, i| f.tile::<u32>(Slot(0), 4).lane(i) + i as u32);
         assert_eq!(frame.uniform(Slot(1)), None);
         assert_eq!(frame.tile::<u32>(Slot(1), 4).lane(3), 10);
+        assert_eq!(frame.bytes(), 2 * size_of::<SlotData>() + size_of::<Line>());
         frame.copy(Slot(1), Slot(0), 16);
         assert_eq!(frame.tile::<u32>(Slot(0), 4).lane(2), 9);
         frame.set_uniform(Slot(1), 1);

@@ -130,7 +130,10 @@ impl<'m> Prepared<'m> {
 
     /// Programs in the grid.
     pub fn programs(&self) -> u64 {
-        self.launch.grid.iter().product()
+        self.launch
+            .grid
+            .iter()
+            .fold(1, |count: u64, &n| count.saturating_mul(n))
     }
 
     /// Runs the grid.
@@ -174,7 +177,7 @@ impl<'m> Prepared<'m> {
             tape: &self.tape,
             memory: &context.memory,
         };
-        let whole = !ran.interrupted && ran.programs == self.programs();
+        let whole = !ran.interrupted && !ran.cut && ran.programs == self.programs();
         let mut findings = Vec::new();
         if self.options.checks {
             findings = reporter.findings(&mut ran.sink, whole);

@@ -15,6 +15,7 @@ use crate::simd::Cpu;
 use crate::steps;
 use crate::tape::{At, Code, Inst, Label, Order, Origin, Preset, Step, What};
 use std::collections::HashMap;
+use std::sync::Arc;
 use tilescope_diagnostics::{Error, Result};
 use tilescope_ir::{BlockId, Class, FuncId, Function, LocId, Module, Op, OpId, OpVisitor, Type, ValueId};
 use tilescope_launch::{Argument, Launch};
@@ -50,7 +51,7 @@ struct Scope {
     func: FuncId,
     values: HashMap<ValueId, Vec<Slot>>,
     labels: HashMap<BlockId, Label>,
-    calls: Vec<LocId>,
+    calls: Arc<[LocId]>,
     /// Where `tt.return` goes and puts its values; none in the kernel itself.
     after: Option<(Label, Vec<Slot>)>,
 }
@@ -84,7 +85,7 @@ pub fn lower(module: &Module, kernel: FuncId, launch: &Launch, checks: bool, cpu
         func: kernel,
         values: HashMap::new(),
         labels: HashMap::new(),
-        calls: Vec::new(),
+        calls: [].into(),
         after: None,
     };
     let mut lower = Lower {
@@ -424,7 +425,7 @@ impl<'m> Lower<'m> {
         self.origins.push(Origin {
             func,
             what: What::Param(index),
-            calls: Vec::new(),
+            calls: [].into(),
         });
     }
 
@@ -583,13 +584,13 @@ impl<'m> Lower<'m> {
             return Err(self.unsupported(function, op, "recursive calls are not run"));
         }
         let mut calls = vec![data.loc];
-        calls.extend(&self.scope().calls);
+        calls.extend(self.scope().calls.iter());
         let target = &self.module.funcs[callee];
         let mut scope = Scope {
             func: callee,
             values: target.params().iter().copied().zip(args).collect(),
             labels: HashMap::new(),
-            calls,
+            calls: calls.into(),
             after: None,
         };
         // With one return at the end there is nowhere to go, and its values are the results. Triton's front

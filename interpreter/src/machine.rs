@@ -136,8 +136,11 @@ impl<'r> Machine<'r> {
                 Flow::Done => break,
                 Flow::Jump(label) => {
                     let target = code.labels[label.0 as usize] as usize;
-                    if target <= pc && self.turn_back(inst.at)? {
-                        return Ok(Rest::Yielded(target as u32));
+                    if target <= pc {
+                        self.taint.collect();
+                        if self.turn_back(inst.at)? {
+                            return Ok(Rest::Yielded(target as u32));
+                        }
                     }
                     pc = target;
                 }

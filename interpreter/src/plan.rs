@@ -1,7 +1,7 @@
 //! Slot planning: virtual slots to as few physical ones as their lifetimes allow.
 //!
 //! A virtual slot lives from its first to its last mention on the tape; one that is alive when a loop
-//! begins and is mentioned inside lives to the loop's end. Slots of nested code all live exactly at their
+//! begins and is mentioned inside, or lives into it, lives to the loop's end. Slots of nested code all live exactly at their
 //! instruction. A result never takes over an operand's slot of the same instruction. With `reuse` off
 //! (for the debugger) every value keeps a slot of its own.
 
@@ -76,21 +76,29 @@ fn lifetimes(lowered: &Lowered, mentions: &Mentions) -> Lives {
         let life = &mut lives[preset.slot.0 as usize];
         *life = Some((0, life.map_or(0, |life| life.1)));
     }
-    // Inner loops are noted before outer ones, so one pass from the shortest up is enough.
+    // From the shortest up one pass is enough where loops nest. Those of a graph of blocks may also overlap
+    // (an outer loop jumps back from between the blocks of an inner one): hence until nothing changes.
     let mut loops = lowered.loops.clone();
     loops.sort_by_key(|&(start, end)| end - start);
     for (life, mentions) in lives.iter_mut().zip(mentions) {
         let Some((first, last)) = life else { continue };
-        for &(start, end) in &loops {
-            let inside = |pc: u32| (start..=end).contains(&pc);
-            let next = mentions.partition_point(|&pc| pc < start);
-            let used_inside = mentions.get(next).is_some_and(|&pc| inside(pc)) || inside(*last);
-            if *first < start && used_inside {
-                *last = (*last).max(end);
-            }
-        }
+        while extend(*first, last, mentions, &loops) {}
     }
     lives
+}
+
+/// Lets a slot live to the end of each loop that it lives into; true if that changed anything.
+fn extend(first: u32, last: &mut u32, mentions: &[u32], loops: &[(u32, u32)]) -> bool {
+    let before = *last;
+    for &(start, end) in loops {
+        let inside = |pc: u32| (start..=end).contains(&pc);
+        let next = mentions.partition_point(|&pc| pc < start);
+        let used_inside = mentions.get(next).is_some_and(|&pc| inside(pc)) || inside(*last);
+        if first < start && used_inside {
+            *last = (*last).max(end);
+        }
+    }
+    *last > before
 }
 
 fn mention(inst: &Inst, each: &mut dyn FnMut(Slot)) {

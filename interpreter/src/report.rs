@@ -57,6 +57,7 @@ impl Reporter<'_> {
     pub fn start(&self, key: &Key, entry: &Entry, message: String) -> Finding {
         let mut finding = Finding::new(key.check, self.kernel(), message);
         finding.count = entry.count;
+        finding.count_at_least = entry.at_least;
         finding.program = Some(self.program(entry.linear));
         finding.location = self.location(key.at);
         finding.ttir = self.line_of_text(&self.origin(key.at));
@@ -78,7 +79,7 @@ impl Reporter<'_> {
         let unknown = || Origin {
             func: self.kernel,
             what: What::Param(u32::MAX),
-            calls: Vec::new(),
+            calls: [].into(),
         };
         self.tape
             .origins
@@ -102,7 +103,7 @@ impl Reporter<'_> {
     pub fn location(&self, at: At) -> Option<Location> {
         let origin = self.origin(at);
         let mut chain = self.module.locs.frames(self.loc(&origin));
-        for &call in &origin.calls {
+        for &call in &*origin.calls {
             chain.extend(self.module.locs.frames(call));
         }
         let frames: Vec<Frame> = chain
@@ -208,12 +209,8 @@ impl Reporter<'_> {
 
     /// The name of another tensor whose view contains the address.
     pub fn owner_other_than(&self, tensor: Tensor, address: u64) -> Option<String> {
-        let owner = self.memory.owner(address);
-        let target = self.memory.target(owner)?;
-        let in_view = target
-            .view
-            .contains(i64::try_from(address - target.base).ok()?, 1);
-        (owner != tensor && in_view).then(|| self.tensor_name(owner))
+        let victim = self.memory.victim(tensor, address)?;
+        Some(self.tensor_name(victim))
     }
 }
 
@@ -229,7 +226,11 @@ fn merge_places(findings: Vec<Finding>) -> Vec<Finding> {
                 && f.tensor == finding.tensor
         };
         match merged.iter_mut().find(same) {
-            Some(first) => first.count += finding.count,
+            Some(first) => {
+                first.count += finding.count;
+                first.count_at_least |= finding.count_at_least;
+                first.severity = first.severity.max(finding.severity);
+            }
             None => merged.push(finding),
         }
     }

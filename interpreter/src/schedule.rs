@@ -24,6 +24,8 @@ pub struct Ran {
     pub programs: u64,
     /// The launch was interrupted.
     pub interrupted: bool,
+    /// A program was stopped by a limit.
+    pub cut: bool,
 }
 
 /// Limits that hold for a whole launch.
@@ -61,8 +63,10 @@ pub fn run(
         Order::Cooperative => cooperative(context, count, limits, &cut, progress)?,
     };
     let last = cut.0.load(Ordering::Relaxed);
-    ran.sink.entries.retain(|_, entry| entry.linear <= last);
-    ran.sink.prints.retain(|print| print.linear <= last);
+    ran.cut = last != u64::MAX;
+    if ran.cut && last + 1 < count {
+        ran.sink.cut(last);
+    }
     ran.sink.prints.sort_by_key(|print| print.linear);
     Ok(ran)
 }
@@ -109,6 +113,7 @@ fn parallel(context: &Context<'_>, count: u64, cut: &Cut, progress: &(dyn Fn(u64
         sink,
         programs,
         interrupted,
+        cut: false,
     }
 }
 
@@ -155,6 +160,7 @@ fn one_by_one(context: &Context<'_>, count: u64, cut: &Cut, progress: &(dyn Fn(u
         sink: machine.sink,
         programs,
         interrupted,
+        cut: false,
     }
 }
 
@@ -315,5 +321,6 @@ fn cooperative(
         sink: machine.sink,
         programs,
         interrupted,
+        cut: false,
     })
 }

@@ -91,6 +91,12 @@ pub struct Entry {
     pub linear: u64,
     /// Lanes concerned, over all programs.
     pub count: u64,
+    /// Lanes concerned in the first program.
+    pub first_count: u64,
+    /// True when `count` is a lower bound.
+    pub at_least: bool,
+    /// The lowest program with an occurrence that is worse than the check's mildest.
+    pub severe: Option<u64>,
     /// The first occurrence.
     pub detail: Detail,
 }
@@ -145,18 +151,50 @@ impl Sink {
                 slot.insert(Entry {
                     linear,
                     count,
+                    first_count: count,
+                    at_least: false,
+                    severe: None,
                     detail: detail(),
                 });
             }
             std::collections::btree_map::Entry::Occupied(mut slot) => {
                 let entry = slot.get_mut();
                 entry.count += count;
-                if linear < entry.linear {
+                if linear == entry.linear {
+                    entry.first_count += count;
+                } else if linear < entry.linear {
                     entry.linear = linear;
+                    entry.first_count = count;
                     entry.detail = detail();
                 }
             }
         }
+    }
+
+    /// Notes that the occurrence just reported is worse than the check's mildest.
+    pub fn worsen(&mut self, key: Key) {
+        let linear = self.linear;
+        if let Some(entry) = self.entries.get_mut(&key) {
+            entry.severe = Some(entry.severe.map_or(linear, |before| before.min(linear)));
+        }
+    }
+
+    /// True if a program up to this one has such an occurrence.
+    pub fn is_severe(&self, key: Key) -> bool {
+        let severe = self.entries.get(&key).and_then(|entry| entry.severe);
+        severe.is_some_and(|before| before <= self.linear)
+    }
+
+    /// Drops what was found in programs after `last`, which may or may not have run.
+    pub fn cut(&mut self, last: u64) {
+        self.entries.retain(|_, entry| entry.linear <= last);
+        for (key, entry) in &mut self.entries {
+            // How much later programs added depends on how far they came.
+            entry.count = entry.first_count;
+            entry.at_least = key.check != Check::StepLimit;
+            entry.severe = entry.severe.filter(|&program| program <= last);
+        }
+        self.prints.retain(|print| print.linear <= last);
     }
 
     /// Notes a printed text.
@@ -178,10 +216,12 @@ impl Sink {
                 std::collections::btree_map::Entry::Occupied(mut slot) => {
                     let ours = slot.get_mut();
                     let count = ours.count + theirs.count;
+                    let severe = ours.severe.into_iter().chain(theirs.severe).min();
                     if theirs.linear < ours.linear {
                         *ours = theirs;
                     }
                     ours.count = count;
+                    ours.severe = severe;
                 }
             }
         }
@@ -211,8 +251,18 @@ mod tests {
         a.report(key, 2, || detail(1));
         b.begin(4);
         b.report(key, 5, || detail(2));
+        b.begin(6);
+        b.report(key, 3, || detail(0));
+        b.worsen(key);
         a.merge(b);
         let entry = &a.entries[&key];
-        assert_eq!((entry.linear, entry.count, &entry.detail), (4, 7, &detail(2)));
+        assert_eq!((entry.linear, entry.count, &entry.detail), (4, 10, &detail(2)));
+        assert_eq!(entry.severe, Some(6));
+        // Only what is known of program 4 is left.
+        a.cut(5);
+        let entry = &a.entries[&key];
+        assert_eq!((entry.count, entry.at_least, entry.severe), (5, true, None));
+        a.cut(3);
+        assert!(a.entries.is_empty());
     }
 }

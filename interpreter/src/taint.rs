@@ -58,7 +58,12 @@ pub struct Taint {
     active: bool,
     slots: HashMap<Slot, Births>,
     records: Vec<Record>,
+    /// So many records are looked through for those that are not held.
+    many: usize,
 }
+
+/// Records that are kept without looking whether a slot holds them.
+const MANY: usize = 1 << 16;
 
 impl Taint {
     /// True once an undefined lane was born in this program.
@@ -70,6 +75,39 @@ impl Taint {
     /// From now on lanes are tracked.
     pub fn activate(&mut self) {
         self.active = true;
+    }
+
+    /// Forgets the births that no slot holds any more, if there are many. Only for between instructions: one
+    /// may hold births itself.
+    pub fn collect(&mut self) {
+        if self.records.len() < self.many.max(MANY) {
+            return;
+        }
+        let mut new: Vec<Birth> = vec![0; self.records.len() + 1];
+        for births in self.slots.values() {
+            match births {
+                Births::Uniform(birth) => new[*birth as usize] = 1,
+                Births::Dense(lanes) => lanes.iter().for_each(|&birth| new[birth as usize] = 1),
+            }
+        }
+        new[0] = 0;
+        let mut kept = 0;
+        for birth in new.iter_mut().filter(|birth| **birth != 0) {
+            kept += 1;
+            *birth = kept;
+        }
+        let mut number = 0;
+        self.records.retain(|_| {
+            number += 1;
+            new[number] != 0
+        });
+        for births in self.slots.values_mut() {
+            match births {
+                Births::Uniform(birth) => *birth = new[*birth as usize],
+                Births::Dense(lanes) => lanes.iter_mut().for_each(|birth| *birth = new[*birth as usize]),
+            }
+        }
+        self.many = 2 * self.records.len();
     }
 
     /// Forgets everything: a new program begins.
@@ -186,4 +224,30 @@ fn report(machine: &mut Machine<'_>, birth: Birth) {
                 used,
             },
         });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn births_that_no_slot_holds_are_forgotten() {
+        let mut taint = Taint::default();
+        let bear = |taint: &mut Taint, n| taint.bear(Check::DivByZero, At(n), BirthDetail::Division(n, 0, 0));
+        let first = bear(&mut taint, 0);
+        taint.set(Slot(0), Some(Births::Uniform(first)));
+        for n in 1..MANY as u32 {
+            let birth = bear(&mut taint, n);
+            taint.set(Slot(1), Some(Births::Dense(vec![0, birth])));
+            taint.collect();
+        }
+        assert_eq!(taint.records.len(), 2);
+        let at = |taint: &Taint, slot, lane| {
+            let birth = taint.get(slot).map_or(0, |births| births.lane(lane));
+            taint.records[birth as usize - 1].at
+        };
+        assert_eq!(at(&taint, Slot(0), 5), At(0));
+        assert_eq!(at(&taint, Slot(1), 1), At(MANY as u32 - 1));
+        assert_eq!(taint.get(Slot(1)).map(|births| births.lane(0)), Some(0));
+    }
 }

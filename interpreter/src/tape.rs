@@ -9,6 +9,7 @@ use crate::frame::{Slot, Tensor};
 use crate::kind::Kind;
 use crate::machine::{Flow, Machine, Stop};
 use std::fmt::Debug;
+use std::sync::Arc;
 use tilescope_ir::{FuncId, LocId, OpId};
 
 /// Where an instruction comes from: index into [`Tape::origins`].
@@ -95,7 +96,7 @@ pub struct Origin {
     /// The operation, or a parameter by position.
     pub what: What,
     /// Locations of the calls (`tt.call`) that led here, innermost first.
-    pub calls: Vec<LocId>,
+    pub calls: Arc<[LocId]>,
 }
 
 /// What an instruction is there for.

@@ -6,6 +6,16 @@
 
 use tilescope_launch::Tensor;
 
+/// A dimension that an element's index is taken from.
+#[derive(Debug, Clone, Copy)]
+struct Axis {
+    /// Signed stride in bytes.
+    stride: i64,
+    size: i64,
+    /// Position in the shape.
+    axis: usize,
+}
+
 /// A view, prepared for membership tests on byte offsets from the start of its storage.
 #[derive(Debug, Clone)]
 pub struct View {
@@ -18,10 +28,8 @@ pub struct View {
     /// True when every byte of [low, high) belongs to the view.
     solid: bool,
     elem: i64,
-    /// Byte offset of element (0, ..., 0).
-    origin: i64,
-    /// (signed stride in bytes, position in the shape) by falling |stride|, for element indices.
-    axes: Vec<(i64, usize)>,
+    /// By falling |stride|, for element indices.
+    axes: Vec<Axis>,
     rank: usize,
 }
 
@@ -31,15 +39,21 @@ impl View {
         let elem = elem as i64;
         let origin = tensor.offset.saturating_mul(elem);
         let empty = tensor.shape.iter().any(|&n| n <= 0);
-        let mut axes: Vec<(i64, usize)> = Vec::new();
+        // A dimension of size 1 takes no part in an index, whatever its stride, unless there is no other.
+        let only_ones = tensor.shape.iter().all(|&n| n <= 1);
+        let mut axes: Vec<Axis> = Vec::new();
         let (mut low, mut high) = (origin, origin);
         let mut dims = Vec::new();
         for (axis, (&n, &stride)) in tensor.shape.iter().zip(&tensor.strides).enumerate() {
             let stride = stride.saturating_mul(elem);
-            if stride != 0 {
-                axes.push((stride, axis));
+            if stride != 0 && (n > 1 || only_ones) {
+                axes.push(Axis {
+                    stride,
+                    size: n,
+                    axis,
+                });
             }
-            if n <= 1 || stride == 0 {
+            if empty || n <= 1 || stride == 0 {
                 continue;
             }
             let reach = stride.saturating_mul(n - 1);
@@ -51,7 +65,7 @@ impl View {
             high = high.saturating_add(elem);
         }
         dims.sort_by_key(|d| std::cmp::Reverse(d.0));
-        axes.sort_by_key(|a| std::cmp::Reverse(a.0.saturating_abs()));
+        axes.sort_by_key(|a| std::cmp::Reverse(a.stride.saturating_abs()));
         let mut inner = elem;
         let (mut nests, mut solid) = (true, true);
         for &(stride, n) in dims.iter().rev() {
@@ -68,7 +82,6 @@ impl View {
             solid: solid || !nests,
             dims,
             elem,
-            origin,
             axes,
             rank: tensor.shape.len(),
         }
@@ -149,16 +162,23 @@ impl View {
             return None;
         }
         let mut index = vec![0i64; self.rank];
-        let mut rest = offset - i128::from(self.origin);
-        for (i, &(stride, axis)) in self.axes.iter().enumerate() {
-            let stride = i128::from(stride);
-            let q = if i == 0 || self.axes.len() == 1 {
-                rest.div_euclid(stride)
+        // From the lowest byte on all dimensions rise; those that fall are then counted from their end.
+        let mut rest = offset - i128::from(self.low);
+        for (i, axis) in self.axes.iter().enumerate() {
+            let step = i128::from(axis.stride).abs();
+            let at = if i == 0 {
+                rest.div_euclid(step)
             } else {
-                rest / stride
+                rest / step
             };
-            index[axis] = i64::try_from(q).ok()?;
-            rest -= q * stride;
+            rest -= at * step;
+            let from_end = axis.stride < 0;
+            let at = if from_end {
+                i128::from(axis.size) - 1 - at
+            } else {
+                at
+            };
+            index[axis.axis] = i64::try_from(at).ok()?;
         }
         Some(index)
     }
@@ -228,6 +248,26 @@ mod tests {
         assert_eq!(view.element(4 * (8 * 3)), Some(vec![3, 0]));
         assert_eq!(view.element(-4), Some(vec![-1, 7]));
         assert_eq!(view.distance(4 * 21, 4), 1);
+        let turned = View::new(&tensor(&[4, 8], &[8, -1], 7), 4);
+        assert_eq!(turned.element(4 * 13), Some(vec![1, 2]));
+        let upside_down = View::new(&tensor(&[4, 8], &[-8, 1], 24), 4);
+        assert_eq!(upside_down.element(4 * 13), Some(vec![2, 5]));
+        for stride in [1, 4, 64] {
+            let row = View::new(&tensor(&[1, 64], &[stride, 1], 0), 4);
+            assert_eq!(row.element(4 * 5), Some(vec![0, 5]));
+        }
+    }
+
+    #[test]
+    fn a_view_without_elements_owns_nothing() {
+        let view = View::new(&tensor(&[0, 5], &[5, 1], 0), 4);
+        assert!(!view.contains(8, 4));
+        assert!(!view.covers(64));
+        assert!(view.covers(0));
+    }
+
+    #[test]
+    fn the_whole_storage_or_less() {
         assert!(View::new(&tensor(&[4], &[1], 0), 4).covers(16));
         assert!(!View::new(&tensor(&[4], &[1], 0), 4).covers(20));
     }

@@ -56,7 +56,7 @@ pub fn finding(
         ),
         _ => help(key.check, kind, code(reporter, key)).map(str::to_string),
     };
-    if key.check == Check::OutsideView && (kind.writes() || place.victim.is_some()) {
+    if key.check == Check::OutsideView && entry.severe.is_some() {
         finding.severity = Severity::Error;
     }
     finding.operands = vec![("address".into(), Value::Int(i128::from(address)))];

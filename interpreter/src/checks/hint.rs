@@ -31,6 +31,8 @@ struct Hint {
     unit: i64,
     shape: Vec<usize>,
     promises: Promises,
+    /// Of a parameter, whose value is the same in every program.
+    first_only: bool,
 }
 
 /// A broken promise: in words, and the first lane and value that break it.
@@ -39,6 +41,8 @@ struct Broken {
     lane: usize,
     value: i64,
     lanes: u64,
+    /// Only contiguity is broken, and only at multiples of 8 lanes along the dimension.
+    mild: bool,
 }
 
 impl Hint {
@@ -73,9 +77,10 @@ impl Hint {
                         1 => i == 0 || !follows(i),
                         run => (i as u64).is_multiple_of(run),
                     };
-                    let promise = if run > 1 && !starts && !follows(i) {
+                    let is_gap = run > 1 && !starts && !follows(i);
+                    let promise = if is_gap {
                         format!("contiguous in groups of {run} along dimension {d}")
-                    } else if starts && divisor > 1 && values[at(i)].rem_euclid(divisor as i64) != 0 {
+                    } else if starts && divisor > 1 && i128::from(values[at(i)]) % i128::from(divisor) != 0 {
                         format!(
                             "multiples of {divisor}{}",
                             if self.kind == Kind::Ptr { " bytes" } else { "" }
@@ -88,14 +93,19 @@ impl Hint {
                     } else {
                         continue;
                     };
+                    let mild = is_gap && i.is_multiple_of(8);
                     match &mut found {
-                        Some(broken) => broken.lanes += 1,
+                        Some(broken) => {
+                            broken.lanes += 1;
+                            broken.mild &= mild;
+                        }
                         None => {
                             found = Some(Broken {
                                 promise,
                                 lane: at(i),
                                 value: values[at(i)],
                                 lanes: 1,
+                                mild,
                             })
                         }
                     }
@@ -111,6 +121,9 @@ impl Hint {
 
 impl Step for Hint {
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        if self.first_only && machine.linear > 0 {
+            return Ok(Flow::Next);
+        }
         let lanes: usize = self.shape.iter().product();
         let values: Vec<i64> = (0..lanes).map(|i| self.value(machine, inst.ins[0], i)).collect();
         if let Some(broken) = self.broken(&values) {
@@ -124,12 +137,16 @@ impl Step for Hint {
                 lane,
                 value,
                 lanes,
+                mild,
             } = broken;
             machine.sink.report(key, lanes, || Detail::Hint {
                 promise,
                 lane: lane as u32,
                 value,
             });
+            if !mild {
+                machine.sink.worsen(key);
+            }
         }
         Ok(Flow::Next)
     }
@@ -162,7 +179,7 @@ fn promises(attrs: &AttrList) -> Option<Promises> {
     any.then_some(promises)
 }
 
-fn check(lower: &mut Lower<'_>, function: &Function, value: ValueId, attrs: &AttrList) {
+fn check(lower: &mut Lower<'_>, function: &Function, value: ValueId, attrs: &AttrList, first_only: bool) {
     let Some(promises) = promises(attrs) else { return };
     let (shape, elem) = match function.ty(value) {
         Type::Scalar(elem) => (Shape::default(), elem),
@@ -180,6 +197,7 @@ fn check(lower: &mut Lower<'_>, function: &Function, value: ValueId, attrs: &Att
         unit,
         shape: shape.dims().collect(),
         promises,
+        first_only,
     };
     let slot = lower.slot(value);
     lower.emit(step, vec![slot], vec![], shape.elements() as u32);
@@ -192,7 +210,7 @@ pub fn operation(lower: &mut Lower<'_>, function: &Function, op: OpId) {
         return;
     }
     if let [result] = data.results[..] {
-        check(lower, function, result, &data.extra);
+        check(lower, function, result, &data.extra, false);
     }
 }
 
@@ -204,7 +222,7 @@ pub fn parameters(lower: &mut Lower<'_>, function: &Function) {
     for (index, (&param, attrs)) in hinted {
         if promises(attrs).is_some() {
             lower.attribute_to_parameter(index as u32);
-            check(lower, function, param, attrs);
+            check(lower, function, param, attrs, true);
         }
     }
 }
@@ -229,8 +247,7 @@ pub fn finding(
     finding.operands = vec![("value".into(), Value::Int(i128::from(value)))];
     finding.help =
         Some("remove the hint (tl.multiple_of, tl.max_contiguous, tl.max_constancy), or make it true".into());
-    let mild = promise.starts_with("contiguous") && lane.is_multiple_of(8);
-    if mild {
+    if entry.severe.is_none() {
         finding.severity = Severity::Note;
     }
     finding

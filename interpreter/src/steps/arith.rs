@@ -241,28 +241,24 @@ impl Step for Division {
             return;
         }
         let lanes = inst.lanes(machine);
-        let uniform = machine.frame.uniform(inst.outs[0]).is_some();
         let mut births: Vec<u32> = (0..lanes)
             .map(|i| machine.taint.get(inst.outs[0]).map_or(0, |b| b.lane(i)))
             .collect();
-        for (lane, dividend, divisor) in faulty {
-            let at = machine.at;
-            let birth = machine.taint.bear(
-                Check::DivByZero,
-                at,
-                BirthDetail::Division(lane, dividend, divisor),
-            );
-            match uniform {
-                true => births.fill(birth),
-                false => births[lane as usize] = birth,
-            }
-        }
-        let births = if uniform {
-            Births::Uniform(births[0])
-        } else {
-            Births::Dense(births)
+        let at = machine.at;
+        let mut bear = |lane: u32, dividend, divisor| {
+            let detail = BirthDetail::Division(lane, dividend, divisor);
+            births[lane as usize] = machine.taint.bear(Check::DivByZero, at, detail);
         };
-        machine.taint.set(inst.outs[0], Some(births));
+        match faulty[..] {
+            // One stands for all.
+            [(_, dividend, divisor)] if machine.frame.uniform(inst.outs[0]).is_some() => {
+                (0..lanes as u32).for_each(|lane| bear(lane, dividend, divisor));
+            }
+            _ => faulty
+                .iter()
+                .for_each(|&(lane, dividend, divisor)| bear(lane, dividend, divisor)),
+        }
+        machine.taint.set(inst.outs[0], Some(Births::Dense(births)));
     }
 }
 

@@ -130,27 +130,44 @@ impl Step for Unless {
 /// Begins a counted loop: jumps past it unless counter < bound.
 #[derive(Debug)]
 struct Enter {
-    wide: bool,
+    order: Order,
     past: Label,
 }
 
 /// Goes on in a counted loop: counter += step, jumps back if it is below the bound.
 #[derive(Debug)]
 struct Again {
-    wide: bool,
+    order: Order,
     body: Label,
 }
 
-fn below(machine: &Machine<'_>, wide: bool, a: Slot, b: Slot) -> bool {
-    match wide {
-        true => machine.scalar::<u64>(a).less_signed(machine.scalar::<u64>(b)),
-        false => machine.scalar::<u32>(a).less_signed(machine.scalar::<u32>(b)),
+/// How counters compare.
+#[derive(Debug, Clone, Copy)]
+struct Order {
+    /// 64 bits, not 32.
+    wide: bool,
+    unsigned: bool,
+}
+
+impl Order {
+    fn is_below(self, machine: &Machine<'_>, a: Slot, b: Slot) -> bool {
+        fn compare<T: Signless>(machine: &Machine<'_>, unsigned: bool, a: Slot, b: Slot) -> bool {
+            let (a, b) = (machine.scalar::<T>(a), machine.scalar::<T>(b));
+            match unsigned {
+                true => a.less_unsigned(b),
+                false => a.less_signed(b),
+            }
+        }
+        match self.wide {
+            true => compare::<u64>(machine, self.unsigned, a, b),
+            false => compare::<u32>(machine, self.unsigned, a, b),
+        }
     }
 }
 
 impl Step for Enter {
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
-        let enters = below(machine, self.wide, inst.ins[0], inst.ins[1]);
+        let enters = self.order.is_below(machine, inst.ins[0], inst.ins[1]);
         Ok(if enters { Flow::Next } else { Flow::Jump(self.past) })
     }
 
@@ -168,7 +185,7 @@ impl Step for Enter {
 impl Step for Again {
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         let [counter, step, bound] = [inst.ins[0], inst.ins[1], inst.ins[2]];
-        let next = match self.wide {
+        let next = match self.order.wide {
             true => machine
                 .scalar::<u64>(counter)
                 .wrapping_add(machine.scalar::<u64>(step)),
@@ -179,7 +196,7 @@ impl Step for Again {
             ),
         };
         machine.frame.set_uniform(counter, next);
-        let again = below(machine, self.wide, counter, bound);
+        let again = self.order.is_below(machine, counter, bound);
         Ok(if again { Flow::Jump(self.body) } else { Flow::Next })
     }
 
@@ -277,6 +294,10 @@ pub fn for_(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> 
             return Err(lower.unsupported(function, op, format!("a loop counter of type {ty} is not run")));
         }
     };
+    let order = Order {
+        wide,
+        unsigned: data.attrs == Attrs::For { unsigned: true },
+    };
     let args = &function.blocks[block].args;
     let initial = flat(lower, &data.operands[3..]);
     let counter = lower.define(function, args[0])?;
@@ -284,7 +305,7 @@ pub fn for_(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> 
     lower.moves(&[start], &counter);
     lower.moves(&initial, &carried);
     let (again, past) = (lower.label(), lower.label());
-    lower.emit(Enter { wide, past }, vec![counter[0], bound], vec![], 1);
+    lower.emit(Enter { order, past }, vec![counter[0], bound], vec![], 1);
     lower.jumps_to(past);
     lower.place(again);
     lower.operations(function, body)?;
@@ -292,7 +313,7 @@ pub fn for_(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> 
     let yielded = flat(lower, &function.ops[last].operands);
     lower.moves(&yielded, &carried);
     lower.emit(
-        Again { wide, body: again },
+        Again { order, body: again },
         vec![counter[0], step, bound],
         vec![counter[0]],
         1,
