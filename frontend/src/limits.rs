@@ -1,0 +1,22 @@
+//! Bounds on what a source can make us do: files are untrusted input.
+
+/// Longest file, in bytes.
+pub const MAX_FILE_BYTES: usize = 16 << 20;
+
+/// Deepest nesting of syntax.
+pub const MAX_DEPTH: usize = 200;
+
+/// Deepest chain of calls at compile time.
+pub const MAX_CALLS: usize = 128;
+
+/// Most steps of evaluation (expressions and statements visited) of one kernel.
+pub const MAX_STEPS: u64 = 20_000_000;
+
+/// Widest integer at compile time, in bits.
+pub const MAX_INT_BITS: u64 = 1 << 14;
+
+/// Longest string, tuple or list at compile time.
+pub const MAX_ITEMS: usize = 1 << 20;
+
+/// Most operations of one kernel.
+pub const MAX_OPS: usize = 2_000_000;
