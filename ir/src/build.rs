@@ -18,6 +18,15 @@ use crate::types::{Elem, Scalar, Shape, Type};
 use std::sync::Arc;
 use tilescope_diagnostics::{Error, Result};
 
+/// A region that is being filled: what [`FunctionBuilder::open_region`] gives.
+#[derive(Debug)]
+#[must_use = "a region must be closed"]
+pub struct OpenRegion {
+    region: RegionId,
+    /// Where the cursor was.
+    outer: BlockId,
+}
+
 /// Builds one function, operation by operation.
 #[derive(Debug)]
 pub struct FunctionBuilder {
@@ -393,6 +402,40 @@ impl FunctionBuilder {
 
     // Regions.
 
+    /// Opens a region of one block with arguments of these types and moves the cursor there.
+    ///
+    /// For builders whose bodies are not closures over this builder; [`FunctionBuilder::close_region`] ends it.
+    pub fn open_region(&mut self, args: &[Type]) -> (OpenRegion, Vec<ValueId>) {
+        let (region, block) = self.f.add_region();
+        let args = args
+            .iter()
+            .map(|&ty| self.f.add_arg(block, ty, self.loc))
+            .collect();
+        let outer = std::mem::replace(&mut self.block, block);
+        (OpenRegion { region, outer }, args)
+    }
+
+    /// Ends an open region with `end` and its values; the cursor goes back to where the region was opened.
+    pub fn close_region(&mut self, open: OpenRegion, end: OpCode, values: Vec<ValueId>) -> RegionId {
+        self.op(end, values, Attrs::None, &[]);
+        self.block = open.outer;
+        open.region
+    }
+
+    /// Any operation with regions that were closed before; gives its results.
+    pub fn op_with_regions(
+        &mut self,
+        code: OpCode,
+        operands: Vec<ValueId>,
+        attrs: Attrs,
+        results: &[Type],
+        regions: Vec<RegionId>,
+    ) -> Vec<ValueId> {
+        let op = self.op(code, operands, attrs, results);
+        self.f.ops[op].regions = regions;
+        self.f.ops[op].results.clone()
+    }
+
     /// Runs `body` with the cursor in a new region's block that has arguments of these types.
     fn region(
         &mut self,
@@ -400,16 +443,9 @@ impl FunctionBuilder {
         end: OpCode,
         body: impl FnOnce(&mut Self, &[ValueId]) -> Vec<ValueId>,
     ) -> RegionId {
-        let (region, block) = self.f.add_region();
-        let args: Vec<ValueId> = args
-            .iter()
-            .map(|&ty| self.f.add_arg(block, ty, LocId::unknown()))
-            .collect();
-        let outer = std::mem::replace(&mut self.block, block);
+        let (open, args) = self.open_region(args);
         let values = body(self, &args);
-        self.op(end, values, Attrs::None, &[]);
-        self.block = outer;
-        region
+        self.close_region(open, end, values)
     }
 
     /// A dimension combined away: `combine` gets two values per input and gives one per input.
