@@ -14,6 +14,7 @@ pub mod parse;
 pub mod request;
 pub mod semantic;
 pub mod source;
+pub mod specialize;
 pub mod types;
 pub mod value;
 

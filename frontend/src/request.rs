@@ -36,8 +36,15 @@ pub struct Request {
     /// Parameters by name; those left out take their default, else what heuristics and the first configuration of
     /// `@triton.autotune` say.
     pub args: Vec<(String, ArgSpec)>,
-    /// What to compile for.
-    pub options: Options,
+    /// What host code (heuristics, the pruning of configurations) sees of the arguments' values, by name: see
+    /// [`Given::host`](crate::specialize::Given::host). Empty where no values are known.
+    pub host: Vec<(String, Value)>,
+    /// Compute capability, see [`Options::capability`].
+    pub capability: u32,
+    /// Warps of a program, where the launch says so: else a configuration's, else 4.
+    pub num_warps: Option<u32>,
+    /// Stages of software pipelining, where the launch says so: else a configuration's, else 3.
+    pub num_stages: Option<u32>,
 }
 
 /// A compiled kernel.
@@ -47,9 +54,11 @@ pub struct Compiled {
     pub module: Module,
     /// What the author should know: choices of autotune and heuristics, text of `static_print`, warnings.
     pub notes: Vec<String>,
-    /// Constants of all `tl.constexpr` parameters, as they were compiled in.
+    /// All parameters that are constants, as they were compiled in: `tl.constexpr` ones and specialised ones.
     pub constants: Vec<(String, Value)>,
-    /// Options as configurations and the request left them.
+    /// Run-time parameters that the request left out, with their defaults: to be passed when it is launched.
+    pub defaults: Vec<(String, Value)>,
+    /// Options as the request and configurations left them.
     pub options: Options,
 }
 
