@@ -1,0 +1,14 @@
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scale(x, factor):
+    return x * factor
+
+
+@triton.jit
+def kernel(x_ptr):
+    offs = tl.arange(0, 64)
+    x = tl.load(x_ptr + offs)
+    tl.store(x_ptr + offs, scale(x, 2.0, factor=3.0))

@@ -1,0 +1,10 @@
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, n):
+    offs = tl.arange(0, 64)
+    while offs < n:
+        offs += 1
+    tl.store(x_ptr + offs, 1.0)

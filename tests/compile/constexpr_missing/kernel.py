@@ -1,0 +1,7 @@
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, BLOCK: tl.constexpr):
+    tl.store(x_ptr + tl.arange(0, BLOCK), 1.0)

@@ -1,0 +1,8 @@
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr):
+    x = tl.load(x_ptr + tl.arange(0, 64))
+    tl.store(x_ptr + tl.arange(0, 64), tl.expand_dims(x, 2))

@@ -1,0 +1,9 @@
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(i_ptr):
+    offs = tl.arange(0, 64)
+    i = tl.load(i_ptr + offs)
+    tl.store(i_ptr + offs, i + 0x1FFFFFFFFFFFFFFFFF)

@@ -1,0 +1,9 @@
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, n):
+    offs = tl.arange(0, 64)
+    if n in (1, 2, 3):
+        tl.store(x_ptr + offs, 1.0)

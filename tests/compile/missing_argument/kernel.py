@@ -1,0 +1,8 @@
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr):
+    offs = tl.arange(0, 64)
+    tl.store(x_ptr + offs)

@@ -1,0 +1,13 @@
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def compare(a, b):
+    return a < b
+
+
+@triton.jit
+def kernel(x_ptr):
+    x = tl.load(x_ptr + tl.arange(0, 64))
+    tl.store(x_ptr, tl.reduce(x, 0, compare))

@@ -1,0 +1,13 @@
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def first(a):
+    return a
+
+
+@triton.jit
+def kernel(x_ptr):
+    x = tl.load(x_ptr + tl.arange(0, 64))
+    tl.store(x_ptr, tl.reduce(x, 0, first))

@@ -1,0 +1,8 @@
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr):
+    pair = (1.0, 2.0)
+    tl.store(x_ptr, pair[2])
