@@ -448,6 +448,32 @@ impl FunctionBuilder {
         self.close_region(open, end, values)
     }
 
+    /// Opens a region whose block has arguments of these types and moves the cursor into it: for bodies that can
+    /// fail, where a closure does not fit. Gives the region, the arguments, and where the cursor was; move it back
+    /// there before the operation is made, then hand the region to it by [`FunctionBuilder::set_regions`].
+    pub fn open_region(&mut self, args: &[Type]) -> (RegionId, Vec<ValueId>, BlockId) {
+        let (region, block) = self.f.add_region();
+        let args = args
+            .iter()
+            .map(|&ty| self.f.add_arg(block, ty, self.loc))
+            .collect();
+        (region, args, std::mem::replace(&mut self.block, block))
+    }
+
+    /// Gives an operation its regions.
+    pub fn set_regions(&mut self, op: OpId, regions: Vec<RegionId>) {
+        self.f.ops[op].regions = regions;
+    }
+
+    /// Hangs a dialect's attribute (`tt.divisibility`) on an operation, in place of one of the same name.
+    pub fn set_attr(&mut self, op: OpId, name: &str, value: AttrValue) {
+        let extra = &mut self.f.ops[op].extra;
+        match extra.iter_mut().find(|(n, _)| &**n == name) {
+            Some((_, old)) => *old = value,
+            None => extra.push((name.into(), value)),
+        }
+    }
+
     /// A dimension combined away: `combine` gets two values per input and gives one per input.
     pub fn reduce(
         &mut self,
