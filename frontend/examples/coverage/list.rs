@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 use num_bigint::BigInt;
 use serde_json::Value as Json;
 use tilescope_diagnostics::{Error, Source};
-use tilescope_frontend::Options;
 use tilescope_frontend::request::{ArgSpec, Compiled, Request, Specialized, compile};
 use tilescope_frontend::source::{Files, Program};
 use tilescope_frontend::types::{Dtype, Elem, PtrTy, Ty};
@@ -35,7 +34,8 @@ pub struct Entry {
     pub ttir: [Option<PathBuf>; 2],
     args: Vec<(String, Json, String)>,
     divisible: Option<Vec<String>>,
-    options: Options,
+    num_warps: u32,
+    num_stages: u32,
 }
 
 impl Entry {
@@ -79,11 +79,8 @@ impl Entry {
             ttir: ["ttir", "src_ttir"].map(|key| string(key).map(PathBuf::from)),
             args,
             divisible: strings("divisible"),
-            options: Options {
-                capability: 90,
-                num_warps: number("num_warps").unwrap_or(4),
-                num_stages: number("num_stages").unwrap_or(3),
-            },
+            num_warps: number("num_warps").unwrap_or(4),
+            num_stages: number("num_stages").unwrap_or(3),
         })
     }
 
@@ -118,7 +115,10 @@ impl Entry {
         let request = Request {
             kernel: self.kernel.clone(),
             args,
-            options: self.options.clone(),
+            host: Vec::new(),
+            capability: 90,
+            num_warps: Some(self.num_warps),
+            num_stages: Some(self.num_stages),
         };
         let start = Instant::now();
         let program = Program::new(&Disk, self.roots.clone());
