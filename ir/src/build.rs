@@ -448,18 +448,6 @@ impl FunctionBuilder {
         self.close_region(open, end, values)
     }
 
-    /// Opens a region whose block has arguments of these types and moves the cursor into it: for bodies that can
-    /// fail, where a closure does not fit. Gives the region, the arguments, and where the cursor was; move it back
-    /// there before the operation is made, then hand the region to it by [`FunctionBuilder::set_regions`].
-    pub fn open_region(&mut self, args: &[Type]) -> (RegionId, Vec<ValueId>, BlockId) {
-        let (region, block) = self.f.add_region();
-        let args = args
-            .iter()
-            .map(|&ty| self.f.add_arg(block, ty, self.loc))
-            .collect();
-        (region, args, std::mem::replace(&mut self.block, block))
-    }
-
     /// Gives an operation its regions.
     pub fn set_regions(&mut self, op: OpId, regions: Vec<RegionId>) {
         self.f.ops[op].regions = regions;
