@@ -114,7 +114,7 @@ pub enum ExprKind {
 pub enum FormatPart {
     /// Text as it stands.
     Text(Rc<str>),
-    /// `{value!conversion:spec}`.
+    /// `{value!conversion:spec}`; `{x=}` is a text and such a value.
     Value {
         /// The expression.
         value: Expr,
@@ -122,8 +122,6 @@ pub enum FormatPart {
         conversion: Option<char>,
         /// The format after the colon, itself with pieces; empty when there is none.
         spec: Vec<FormatPart>,
-        /// `{x=}`: the expression's text goes before its value.
-        debug: bool,
     },
 }
 

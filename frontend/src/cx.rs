@@ -8,10 +8,10 @@ use tilescope_diagnostics::Error;
 use tilescope_ir::build::FunctionBuilder;
 use tilescope_ir::{Function, LocId, Locs};
 
-use crate::Options;
 use crate::ast::{Name, Span};
 use crate::source::{ModuleId, Program};
 use crate::value::Value;
+use crate::{Options, limits};
 
 /// `Result` with a located error.
 pub type Result<T, E = Box<Error>> = std::result::Result<T, E>;
@@ -59,6 +59,30 @@ pub struct Cx<'p> {
     pub notes: Vec<String>,
     /// Evaluation steps left, see [`crate::limits`].
     pub fuel: u64,
+    /// How deep host code is in calls and imports, see [`crate::limits::MAX_CALLS`].
+    pub host_depth: usize,
+}
+
+impl<'p> Cx<'p> {
+    /// A compilation that has not begun: an empty function, the place the beginning of `module`.
+    pub fn new(program: &'p Program<'p>, options: &'p Options, module: ModuleId) -> Cx<'p> {
+        Cx {
+            program,
+            options,
+            b: FunctionBuilder::new("host"),
+            locs: Locs::default(),
+            functions: Vec::new(),
+            place: Place {
+                module,
+                span: Span::default(),
+            },
+            frames: Vec::new(),
+            errors: Vec::new(),
+            notes: Vec::new(),
+            fuel: limits::MAX_STEPS,
+            host_depth: 0,
+        }
+    }
 }
 
 impl Cx<'_> {

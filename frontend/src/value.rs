@@ -113,7 +113,10 @@ pub enum FunctionKind {
         /// `noinline=True`.
         noinline: bool,
     },
-    /// Runs at compile time on compile-time values: `@triton.constexpr_function`, or without a decorator.
+    /// `@triton.constexpr_function`: runs at compile time on compile-time values.
+    Constexpr,
+    /// Without either: runs at compile time too, but kernels may not name it (they may call it as
+    /// `module.function`).
     Host,
 }
 

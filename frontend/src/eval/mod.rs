@@ -1,5 +1,7 @@
 //! Statements and expressions.
 
+mod host;
+
 use tilescope_diagnostics::Error;
 
 use crate::request::{Compiled, Request};

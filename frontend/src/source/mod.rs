@@ -1,10 +1,33 @@
 //! Python files: reading, imports, and what stands at their top level.
+//!
+//! A [`Program`] reads files when they are first needed. Nothing of a file runs when it is read: its top level is
+//! indexed ([`index`]), and a name is evaluated when it is first used ([`Cx::global`](crate::cx::Cx::global)).
+//! What depends on nothing but text is a method of [`Program`]; what evaluates is one of
+//! [`Cx`](crate::cx::Cx).
 
+mod classes;
+mod files;
+mod globals;
+mod imports;
+mod index;
+mod kernels;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use tilescope_diagnostics::{Error, Source};
 
-use crate::cx::Result;
+use crate::ast::{FunctionDef, Name};
+use crate::parse;
+
+pub use globals::Global;
+pub use imports::Path;
+pub use kernels::{KernelInfo, KernelParam};
+
+pub(crate) use globals::Memo;
+pub(crate) use index::{EntryKind, Index};
 
 /// A file of a [`Program`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,38 +46,133 @@ pub trait Files: std::fmt::Debug {
 #[derive(Debug)]
 pub struct Program<'f> {
     files: &'f dyn Files,
-    #[allow(dead_code)]
     python_path: Vec<String>,
-    sources: std::cell::RefCell<Vec<Arc<Source>>>,
+    modules: RefCell<Vec<Rc<File>>>,
+    by_path: RefCell<HashMap<String, ModuleId>>,
+    /// Texts read and not yet parsed, and paths where there is no file.
+    texts: RefCell<HashMap<String, Option<Arc<Source>>>>,
+}
+
+/// A file that was read.
+#[derive(Debug)]
+pub(crate) struct File {
+    /// As it was asked for, without `.` and with `..` only in front. A package without `__init__.py` has the path that
+    /// this file would have.
+    pub path: String,
+    pub source: Arc<Source>,
+    pub index: Index,
+    /// Entries of the index evaluated so far.
+    pub memo: RefCell<HashMap<u32, Memo>>,
 }
 
 impl<'f> Program<'f> {
-    /// No files yet. Absolute imports are searched below each entry of the Python path, in order.
+    /// A program of the files that `files` reads; imports are looked up beside the importing file, in its package,
+    /// in `python_path`, and in the folders above it, in this order.
     pub fn new(files: &'f dyn Files, python_path: Vec<String>) -> Program<'f> {
         Program {
             files,
-            python_path,
-            sources: std::cell::RefCell::default(),
+            python_path: python_path.iter().map(|p| files::normal(p)).collect(),
+            modules: RefCell::default(),
+            by_path: RefCell::default(),
+            texts: RefCell::default(),
         }
     }
 
-    /// Reads a file: that of a kernel, as the launch file names it.
+    /// Reads a file, once.
     ///
     /// # Errors
-    /// A file that cannot be read, or is not Python.
-    pub fn load(&self, path: &str) -> Result<ModuleId> {
-        let source = match self.files.read(path) {
-            Ok(Some(source)) => source,
-            Ok(None) => return Err(Error::input(format!("there is no file `{path}`"))),
-            Err(why) => return Err(Error::input(format!("cannot read `{path}`: {why}"))),
-        };
-        let mut sources = self.sources.borrow_mut();
-        sources.push(source);
-        Ok(ModuleId(sources.len() as u32 - 1))
+    /// No such file; a file that cannot be read or is not Python.
+    pub fn load(&self, path: &str) -> Result<ModuleId, Box<Error>> {
+        match self.load_if_there(path)? {
+            Some(id) => Ok(id),
+            None => Err(Error::input(format!("there is no file `{path}`"))),
+        }
     }
 
     /// The text of a file.
     pub fn source(&self, module: ModuleId) -> Arc<Source> {
-        self.sources.borrow()[module.0 as usize].clone()
+        match self.file(module) {
+            Some(file) => file.source.clone(),
+            None => Source::new("", ""),
+        }
+    }
+
+    /// All functions at the top level of a file, under any `if` too, in order, decorated or not.
+    pub fn functions(&self, module: ModuleId) -> Vec<Rc<FunctionDef>> {
+        let Some(file) = self.file(module) else {
+            return Vec::new();
+        };
+        let functions = file.index.entries.iter().filter_map(|entry| match &entry.kind {
+            EntryKind::Function(def) => Some(def.clone()),
+            _ => None,
+        });
+        functions.collect()
+    }
+
+    /// The names that a file binds at its top level, in order, for suggestions.
+    pub fn names(&self, module: ModuleId) -> Vec<Name> {
+        let Some(file) = self.file(module) else {
+            return Vec::new();
+        };
+        let mut names: Vec<(u32, Name)> = Vec::new();
+        for (name, entries) in &file.index.names {
+            names.push((entries.first().copied().unwrap_or(0), name.clone()));
+        }
+        names.sort();
+        names.into_iter().map(|(_, name)| name).collect()
+    }
+
+    pub(crate) fn file(&self, module: ModuleId) -> Option<Rc<File>> {
+        self.modules.borrow().get(module.0 as usize).cloned()
+    }
+
+    pub(crate) fn load_if_there(&self, path: &str) -> Result<Option<ModuleId>, Box<Error>> {
+        let path = files::normal(path);
+        if let Some(id) = self.by_path.borrow().get(&path) {
+            return Ok(Some(*id));
+        }
+        let Some(source) = self.text(&path)? else {
+            return Ok(None);
+        };
+        let index = Index::new(parse::parse(&source)?);
+        Ok(Some(self.add(path, source, index)))
+    }
+
+    /// The module of a folder without `__init__.py`: nothing but its submodules.
+    fn open_namespace(&self, folder: &str) -> ModuleId {
+        let path = files::join(folder, "__init__.py");
+        if let Some(id) = self.by_path.borrow().get(&path) {
+            return *id;
+        }
+        self.add(path, Source::new(folder, ""), Index::default())
+    }
+
+    fn add(&self, path: String, source: Arc<Source>, index: Index) -> ModuleId {
+        let mut modules = self.modules.borrow_mut();
+        let id = ModuleId(modules.len() as u32);
+        self.by_path.borrow_mut().insert(path.clone(), id);
+        modules.push(Rc::new(File {
+            path,
+            source,
+            index,
+            memo: RefCell::default(),
+        }));
+        id
+    }
+
+    /// The text of a file, read once.
+    fn text(&self, path: &str) -> Result<Option<Arc<Source>>, Box<Error>> {
+        if let Some(text) = self.texts.borrow().get(path) {
+            return Ok(text.clone());
+        }
+        let text = self
+            .files
+            .read(path)
+            .map_err(|why| Error::input(format!("cannot read `{path}`: {why}")))?;
+        self.texts.borrow_mut().insert(path.to_string(), text.clone());
+        Ok(text)
     }
 }
+
+#[cfg(test)]
+mod tests;
