@@ -12,7 +12,7 @@ use std::rc::Rc;
 use super::imports::{Found, usual};
 use super::index::{Choice, Entry, EntryKind, Guard, GuardKind};
 use super::{File, ModuleId, Path};
-use crate::ast::{Expr, ExprKind, FunctionDef, Name, StmtKind};
+use crate::ast::{Expr, ExprKind, FunctionDef, Name};
 use crate::cx::{Cx, Place, Result};
 use crate::limits;
 use crate::value::{ClassKind, Function, FunctionKind, Module, Value};

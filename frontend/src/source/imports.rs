@@ -5,7 +5,7 @@ use std::rc::Rc;
 use tilescope_diagnostics::Error;
 
 use super::files::{join, parent};
-use super::index::{Attempt, Entry, EntryKind, GuardKind};
+use super::index::{Attempt, Entry, EntryKind};
 use super::{ModuleId, Program};
 use crate::ast::{Expr, ExprKind, Name, StmtKind};
 
@@ -286,18 +286,6 @@ impl Program<'_> {
                     _ => false,
                 }
             })
-    }
-
-    /// Whether a name of an entry under these conditions may be bound, when no condition is evaluated.
-    pub(crate) fn in_handler(entry: &Entry) -> bool {
-        let mut guard = entry.guard.as_ref();
-        while let Some(inner) = guard {
-            if matches!(inner.kind, GuardKind::Handler(_)) {
-                return true;
-            }
-            guard = inner.outer.as_ref();
-        }
-        false
     }
 }
 
