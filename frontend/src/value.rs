@@ -45,6 +45,10 @@ pub enum Value {
     Descriptor(Rc<Descriptor>),
     /// An instance of an aggregate (`@triton.language.core._aggregate`), or of a class at module level.
     Instance(Rc<Instance>),
+    /// What a `for` runs through: `range(…)`, `tl.range(…)`, `tl.static_range(…)`.
+    Range(Rc<Range>),
+    /// `tl.condition(…)`, of a `while`.
+    Condition(Rc<Condition>),
     /// A function of a Python file.
     Function(Rc<Function>),
     /// A function bound to its first argument.
@@ -103,6 +107,30 @@ pub struct Instance {
     pub class: Rc<Class>,
     /// Values of the fields.
     pub fields: Vec<(Name, Value)>,
+}
+
+/// The numbers that a `for` runs through.
+#[derive(Debug, Clone)]
+pub struct Range {
+    /// The first number.
+    pub start: Value,
+    /// The bound, not reached.
+    pub stop: Value,
+    /// The step; 1 if it was not given.
+    pub step: Value,
+    /// `tl.static_range`: unrolled at compile time; all bounds are compile-time integers.
+    pub is_static: bool,
+    /// The other arguments of `tl.range`, by name (`num_stages`, `loop_unroll_factor`, …), defaults too.
+    pub hints: Vec<(&'static str, Value)>,
+}
+
+/// The condition of a `while` with its hint.
+#[derive(Debug, Clone)]
+pub struct Condition {
+    /// The condition.
+    pub value: Value,
+    /// `disable_licm=True`.
+    pub disable_licm: bool,
 }
 
 /// What kind of function a Python function is.
