@@ -308,12 +308,6 @@ pub const fn parameters(text: &str) -> usize {
     count
 }
 
-impl From<Tensor> for Value {
-    fn from(tensor: Tensor) -> Value {
-        Value::Tensor(tensor)
-    }
-}
-
 impl From<Vec<Tensor>> for Value {
     fn from(tensors: Vec<Tensor>) -> Value {
         Value::tuple(tensors.into_iter().map(Value::Tensor).collect())

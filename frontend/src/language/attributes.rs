@@ -3,8 +3,6 @@
 use std::rc::Rc;
 
 use super::{Kind, modules, rows, types};
-use tilescope_ir::Shape;
-
 use crate::cx::{Cx, Result};
 use crate::types::{Elem, Ty};
 use crate::value::{Descriptor, Module, Tensor, Value};
@@ -76,17 +74,7 @@ impl Cx<'_> {
             "shape" => shape.map_or_else(|| Value::tuple(Vec::new()), |shape| types::dims(&shape)),
             "numel" => Value::int(shape.map_or(1, |shape| shape.elements())),
             "T" => match shape {
-                Some(shape) if shape.rank() == 2 => {
-                    let value = self.b.trans(tensor.value, &[1, 0]);
-                    let flipped = Shape::new(&[shape.dim(1) as u64, shape.dim(0) as u64]);
-                    let ty = flipped
-                        .zip(tensor.ty.elem())
-                        .map(|(shape, elem)| Ty::Block(shape, elem));
-                    Value::Tensor(Tensor {
-                        value,
-                        ty: ty.unwrap_or_else(|| tensor.ty.clone()),
-                    })
-                }
+                Some(shape) if shape.rank() == 2 => self.permute(tensor, &[1, 0])?.into(),
                 _ => {
                     let message = format!("`.T` transposes blocks of two dimensions, not `{}`", tensor.ty);
                     return Err(self
