@@ -38,7 +38,7 @@ fuzz_target!(|text: &str| {
         .iter()
         .map(|launch| match SIGNATURES.get(launch.kernel.path.as_str()) {
             Some(signature) => signature.clone(),
-            None => Signature { name: "k".to_string(), parameters: Vec::new() },
+            None => Signature { name: "k".to_string(), parameters: Vec::new(), ..Signature::default() },
         })
         .collect();
     match file.bind(&signatures, &Overrides::default()) {

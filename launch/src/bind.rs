@@ -9,11 +9,12 @@ use std::ops::Range;
 use tilescope_diagnostics::{Error, Result, closest};
 use tilescope_ir::{Elem, FuncId, Loc, LocId, Locs, Module, Scalar, Type};
 
+use crate::evaluated::Evaluated;
 use crate::expr::{Scope, Value};
 use crate::file::{Expect, LaunchFile, Overrides};
 use crate::memory::Plan;
-use crate::resolve::{ArgKind, Resolved, ResolvedArg, ResolvedLaunch, resolve};
-use crate::{Argument, Dtype, Files, Launch, Memory, Role, Tensor, TensorId};
+use crate::resolve::{ArgKind, Resolved, ResolvedArg, ResolvedLaunch, grid};
+use crate::{Argument, CompileOptions, Dtype, Files, Launch, Memory, Role, Tensor, TensorId};
 
 /// A run-time parameter of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,12 +26,19 @@ pub struct Parameter {
 }
 
 /// What a launch must match: a kernel's name and parameters.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Signature {
     /// The function's name.
     pub name: String,
     /// In the function's order.
     pub parameters: Vec<Parameter>,
+    /// Of a kernel that was compiled for this launch: parameters that are compiled in. Grids may use their values, and
+    /// a launch may give arguments of these names.
+    pub constants: Vec<(String, Value)>,
+    /// Of a kernel that was compiled for this launch: values of parameters for which the launch gives none.
+    pub defaults: Vec<(String, Value)>,
+    /// The options that it was compiled with, where they are not those of the launch.
+    pub options: Option<CompileOptions>,
 }
 
 impl Signature {
@@ -51,6 +59,7 @@ impl Signature {
         Signature {
             name: function.name.to_string(),
             parameters: parameters.collect(),
+            ..Signature::default()
         }
     }
 }
@@ -173,57 +182,9 @@ impl LaunchFile {
     ///
     /// # Errors
     ///
-    /// What cannot be evaluated; missing, unknown and mismatched arguments; layouts that do not fit;
-    /// overrides of names that the file does not have; a wrong number of signatures.
+    /// As [`LaunchFile::evaluate`] and [`Evaluated::bind`].
     pub fn bind(&self, signatures: &[Signature], overrides: &Overrides) -> Result<Bound> {
-        if signatures.len() != self.launches.len() {
-            let message = format!(
-                "{} launches, but {} kernels given",
-                self.launches.len(),
-                signatures.len()
-            );
-            return Err(Error::input(message));
-        }
-        let Resolved {
-            tensors,
-            plan,
-            launches,
-        } = resolve(self, overrides)?;
-        let mut bound = Bound {
-            launches: Vec::new(),
-            notes: Vec::new(),
-            scopes: Vec::new(),
-            constexprs: Vec::new(),
-            expect: self.expect.clone(),
-            plan,
-            tensors,
-        };
-        for (index, (launch, signature)) in launches.into_iter().zip(signatures).enumerate() {
-            let binder = Binder {
-                file: self,
-                index,
-                signature,
-                tensors: &bound.tensors,
-            };
-            let (arguments, notes) = binder.arguments(&launch)?;
-            bound.notes.extend(notes);
-            let tensors = self.tensors_of(&bound.tensors, &arguments);
-            let name = match self.launches.len() {
-                1 => self.source.name.clone(),
-                _ => format!("{} #{}", self.source.name, index + 1),
-            };
-            bound.launches.push(Launch {
-                name,
-                kernel: signature.name.clone(),
-                grid: launch.grid,
-                arguments,
-                tensors,
-                options: self.launches[index].options,
-            });
-            bound.scopes.push(launch.scope);
-            bound.constexprs.push(launch.constexprs);
-        }
-        Ok(bound)
+        self.evaluate(overrides)?.bind(signatures)
     }
 
     /// In a pipeline, what a launch does not reach has no role in it.
@@ -254,6 +215,72 @@ impl LaunchFile {
     }
 }
 
+impl Evaluated<'_> {
+    /// Binds each launch to its kernel's signature (one per launch, in order).
+    ///
+    /// # Errors
+    ///
+    /// Missing, unknown and mismatched arguments; a wrong number of signatures.
+    pub fn bind(self, signatures: &[Signature]) -> Result<Bound> {
+        let Evaluated { file, resolved } = self;
+        if signatures.len() != file.launches.len() {
+            let message = format!(
+                "{} launches, but {} kernels given",
+                file.launches.len(),
+                signatures.len()
+            );
+            return Err(Error::input(message));
+        }
+        let Resolved {
+            tensors,
+            plan,
+            launches,
+        } = resolved;
+        let mut bound = Bound {
+            launches: Vec::new(),
+            notes: Vec::new(),
+            scopes: Vec::new(),
+            constexprs: Vec::new(),
+            expect: file.expect.clone(),
+            plan,
+            tensors,
+        };
+        for (index, (mut launch, signature)) in launches.into_iter().zip(signatures).enumerate() {
+            for (name, value) in &signature.constants {
+                if launch.scope.lookup(name).is_none() {
+                    launch.scope.insert(name, value.clone());
+                }
+            }
+            let grid = grid(&file.launches[index], &launch.scope)?;
+            let binder = Binder {
+                file,
+                index,
+                signature,
+                tensors: &bound.tensors,
+            };
+            let (arguments, notes) = binder.arguments(&launch)?;
+            bound.notes.extend(notes);
+            let tensors = file.tensors_of(&bound.tensors, &arguments);
+            let name = match file.launches.len() {
+                1 => file.source.name.clone(),
+                _ => format!("{} #{}", file.source.name, index + 1),
+            };
+            let asked = file.launches[index].options;
+            bound.launches.push(Launch {
+                name,
+                kernel: signature.name.clone(),
+                grid,
+                arguments,
+                tensors,
+                options: signature.options.unwrap_or(asked.or_default()),
+            });
+            bound.scopes.push(launch.scope);
+            bound.constexprs.push(launch.constexprs);
+        }
+        Ok(bound)
+    }
+}
+
 struct Binder<'a> {
     file: &'a LaunchFile,
     index: usize,
@@ -274,10 +301,11 @@ impl Binder<'_> {
             .map(|(p, _)| p)
             .collect();
         let mut notes = Vec::new();
+        let args = self.with_defaults(&launch.args);
         let chosen = if own.iter().all(|p| p.name.is_some()) {
-            self.by_name(&own, &launch.args, &mut notes)?
+            self.by_name(&own, &args, &mut notes)?
         } else {
-            self.by_position(own.len(), &launch.args, &mut notes)?
+            self.by_position(own.len(), &args, &mut notes)?
         };
         let mut chosen = chosen.into_iter();
         let mut arguments: Vec<Argument> = Vec::new();
@@ -296,6 +324,35 @@ impl Binder<'_> {
             arguments.push(argument);
         }
         Ok((arguments, notes))
+    }
+
+    /// The launch's arguments without those that are compiled in, and the defaults of those that it leaves out.
+    fn with_defaults(&self, args: &[ResolvedArg]) -> Vec<ResolvedArg> {
+        let Signature {
+            constants, defaults, ..
+        } = self.signature;
+        let given = |name: &String| args.iter().any(|arg| arg.name == *name);
+        let missing = defaults.iter().filter(|(name, _)| !given(name));
+        let missing = missing.map(|(name, value)| ResolvedArg {
+            name: name.clone(),
+            span: self.args_span(),
+            kind: match value {
+                Value::None => ArgKind::Null,
+                value => ArgKind::Scalar {
+                    dtype: None,
+                    value: value.clone(),
+                },
+            },
+        });
+        let compiled_in = |arg: &ResolvedArg| constants.iter().any(|(name, _)| *name == arg.name);
+        let passed = args.iter().filter(|arg| !compiled_in(arg));
+        passed.cloned().chain(missing).collect()
+    }
+
+    /// The place to name when something is missing.
+    fn args_span(&self) -> Range<usize> {
+        let launch = self.file.launches.get(self.index);
+        launch.map_or(0..0, |l| l.args_span.clone())
     }
 
     /// The size or stride that Triton passes after a descriptor.
@@ -392,13 +449,8 @@ impl Binder<'_> {
             }
             _ => (format!("{key} = VALUE"), "a number"),
         };
-        let span = self
-            .file
-            .launches
-            .get(self.index)
-            .map_or(0..0, |l| l.args_span.clone());
         self.error(
-            &span,
+            &self.args_span(),
             format!("no argument for parameter `{name}` of `{}`", self.signature.name),
             "missing here",
         )
@@ -418,16 +470,11 @@ impl Binder<'_> {
             chosen.retain(|arg| !specialised_away(arg));
         }
         if chosen.len() != wanted {
-            let span = self
-                .file
-                .launches
-                .get(self.index)
-                .map_or(0..0, |l| l.args_span.clone());
             let message = format!(
                 "`{kernel}` has {wanted} parameters, {} arguments are given",
                 args.len()
             );
-            let error = self.error(&span, message, "");
+            let error = self.error(&self.args_span(), message, "");
             return Err(error.note(
                 "its text gives the parameters no names, so arguments are bound in the order of the file",
             ));

@@ -20,6 +20,7 @@
 //!         parameter("factor", Type::scalar(Scalar::F32)),
 //!         parameter("n", Type::scalar(Scalar::I32)),
 //!     ],
+//!     ..Signature::default()
 //! };
 //!
 //! let (file, data) = LaunchBuilder::new("scale.ttir")
@@ -476,6 +477,7 @@ num_warps = 8
                 &[Signature {
                     name: "f".into(),
                     parameters,
+                    ..Signature::default()
                 }],
                 &Overrides::default(),
             )
@@ -501,6 +503,7 @@ num_warps = 8
                 name: Some("x".into()),
                 ty: Type::Scalar(Elem::Ptr(Pointer::to(Scalar::F32))),
             }],
+            ..Signature::default()
         };
         let (file, data) = LaunchBuilder::new("k.ttir")
             .tensor("x", TensorInit::elements(&[3], [1f32, 2.0]))

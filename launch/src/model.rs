@@ -120,13 +120,32 @@ pub enum Argument {
     },
 }
 
-/// Compile options of `[options]`.
+/// Compile options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompileOptions {
     /// Warps per program.
     pub num_warps: u32,
     /// Pipeline stages.
     pub num_stages: u32,
+}
+
+/// What `[options]` asks for; the rest is left to the kernel's own configurations, else to the defaults.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AskedOptions {
+    /// Warps per program.
+    pub num_warps: Option<u32>,
+    /// Pipeline stages.
+    pub num_stages: Option<u32>,
+}
+
+impl AskedOptions {
+    /// With Triton's defaults for what is left open.
+    pub fn or_default(self) -> CompileOptions {
+        CompileOptions {
+            num_warps: self.num_warps.unwrap_or(4),
+            num_stages: self.num_stages.unwrap_or(3),
+        }
+    }
 }
 
 /// A launch bound to a kernel's parameters: everything needed to run it once.

@@ -217,6 +217,7 @@ mod tests {
         let signature = Signature {
             name: "k".to_string(),
             parameters,
+            ..Signature::default()
         };
         let bound = file.bind(&[signature], &Overrides::default())?;
         let memory = bound.allocate(&NoFiles, u64::MAX)?;

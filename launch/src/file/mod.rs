@@ -14,7 +14,7 @@ use std::sync::Arc;
 use tilescope_diagnostics::{Error, Result, Source};
 
 use crate::expr::Expression;
-use crate::{CompileOptions, Dtype, Role};
+use crate::{AskedOptions, Dtype, Role};
 
 /// A parsed launch or pipeline file.
 #[derive(Debug, Clone)]
@@ -113,8 +113,8 @@ pub struct KernelRef {
 pub struct LaunchSpec {
     /// What to run.
     pub kernel: KernelRef,
-    /// Compile options, with their defaults filled in.
-    pub options: CompileOptions,
+    /// Compile options that the file asks for.
+    pub options: AskedOptions,
     /// Place of the table that holds it (the whole file unless a pipeline).
     pub span: Range<usize>,
     pub(crate) grid: Vec<Expression>,

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::expr::{Expression, Node, NodeKind, Scope};
 use crate::toml_tree::{self, Item, Key, Kind, Table};
-use crate::{CompileOptions, Dtype, Role};
+use crate::{AskedOptions, Dtype, Role};
 
 /// Dimensions that a tensor may have.
 const MAX_RANK: usize = 16;
@@ -195,14 +195,6 @@ impl Reader<'_> {
                 "of another kind",
             ));
         }
-        if path.ends_with(".py") && function.is_none() {
-            let error = self.error(
-                &item.span,
-                "a Python file needs the kernel's name",
-                "no `::FUNCTION`",
-            );
-            return Err(error.help(format!("write \"{path}::KERNEL\"")));
-        }
         Ok(KernelRef {
             path: path.into(),
             function: function.map(Into::into),
@@ -219,11 +211,8 @@ impl Reader<'_> {
         Ok(entries)
     }
 
-    fn options(&self, parent: &Table<'_>) -> Result<CompileOptions> {
-        let mut options = CompileOptions {
-            num_warps: 4,
-            num_stages: 3,
-        };
+    fn options(&self, parent: &Table<'_>) -> Result<AskedOptions> {
+        let mut options = AskedOptions::default();
         let Some(item) = parent.find("options") else {
             return Ok(options);
         };
@@ -240,8 +229,8 @@ impl Reader<'_> {
                 "num_warps" if !value.is_power_of_two() => {
                     return Err(self.error(&item.span, "`num_warps` must be a power of two", ""));
                 }
-                "num_warps" => options.num_warps = value,
-                _ => options.num_stages = value,
+                "num_warps" => options.num_warps = Some(value),
+                _ => options.num_stages = Some(value),
             }
         }
         Ok(options)

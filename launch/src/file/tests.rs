@@ -45,6 +45,7 @@ fn signature(text: &str) -> Signature {
     Signature {
         name: "kernel".into(),
         parameters,
+        ..Signature::default()
     }
 }
 
@@ -101,6 +102,45 @@ output_ptr = { reference = "softmax", args = ["input_ptr"] }
 
 const SOFTMAX_PARAMETERS: &str =
     "output_ptr: *f32, input_ptr: *f32, input_row_stride: i32, output_row_stride: i32, eps: f32, n_cols: i32";
+
+/// A kernel compiled for the launch may have fewer parameters than it has arguments, and others of their default.
+#[test]
+fn a_kernel_compiled_for_the_launch() {
+    let text = "kernel = 'k.py'\ngrid = ['BLOCK']\n[args]\nstride = 4\nn = 3\n[options]\nnum_warps = 8\n";
+    let compiled = Signature {
+        constants: vec![("stride".into(), Value::Int(4)), ("BLOCK".into(), Value::Int(64))],
+        defaults: vec![("eps".into(), Value::Float(0.5)), ("n".into(), Value::Int(9))],
+        ..signature("n: i32, eps: f32")
+    };
+    let file = LaunchFile::parse(Source::new("a.launch.toml", text)).unwrap();
+    let bound = file
+        .bind(std::slice::from_ref(&compiled), &Overrides::default())
+        .unwrap();
+    let bits = u64::from(0.5f32.to_bits());
+    assert_eq!(
+        bound.launches[0].arguments,
+        [Argument::Scalar { bits: 3 }, Argument::Scalar { bits }]
+    );
+    assert_eq!(bound.notes, [] as [String; 0]);
+    assert_eq!(bound.launches[0].grid, [64, 1, 1]);
+    let options = CompileOptions {
+        num_warps: 8,
+        num_stages: 3,
+    };
+    assert_eq!(bound.launches[0].options, options);
+    // What is compiled in need not be given, what is left must be.
+    let other = Signature {
+        defaults: Vec::new(),
+        ..compiled
+    };
+    let error = file.bind(&[other], &Overrides::default()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("no argument for parameter `eps` of `kernel`"),
+        "{error}"
+    );
+}
 
 #[test]
 fn the_example_of_the_format() {

@@ -27,15 +27,16 @@ use crate::{AllocationId, Dtype, Role, Tensor, TensorId};
 /// Programs along one dimension of the grid.
 pub(crate) const MAX_GRID: i128 = (1 << 31) - 1;
 
-/// An evaluated file.
+/// An evaluated file; the grids are left, which may use constants that a kernel is compiled with: see [`grid()`].
+#[derive(Debug)]
 pub(crate) struct Resolved {
     pub tensors: Vec<Tensor>,
     pub plan: Plan,
     pub launches: Vec<ResolvedLaunch>,
 }
 
+#[derive(Debug)]
 pub(crate) struct ResolvedLaunch {
-    pub grid: [u64; 3],
     /// In file order.
     pub args: Vec<ResolvedArg>,
     /// The names that formulas may use, with their values.
@@ -44,6 +45,7 @@ pub(crate) struct ResolvedLaunch {
     pub constexprs: Vec<(String, Value)>,
 }
 
+#[derive(Debug, Clone)]
 pub(crate) struct ResolvedArg {
     pub name: String,
     /// Place of the value.
@@ -51,6 +53,7 @@ pub(crate) struct ResolvedArg {
     pub kind: ArgKind,
 }
 
+#[derive(Debug, Clone)]
 pub(crate) enum ArgKind {
     Tensor(TensorId),
     Scalar { dtype: Option<Dtype>, value: Value },
@@ -89,6 +92,23 @@ pub(crate) fn resolve(file: &LaunchFile, overrides: &Overrides) -> Result<Resolv
         plan: resolver.plan,
         launches,
     })
+}
+
+/// The sizes of a launch's grid.
+pub(crate) fn grid(spec: &LaunchSpec, scope: &Scope) -> Result<[u64; 3]> {
+    let mut grid = [1; 3];
+    for (size, e) in grid.iter_mut().zip(&spec.grid) {
+        let value = integer(scope, e, "a grid size")?;
+        *size = match value {
+            0..=MAX_GRID => value as u64,
+            ..0 => return Err(e.error(&e.root, "a grid size must not be negative", format!("{value}"))),
+            _ => {
+                let label = format!("{value}; the limit is 2^31 - 1 = {MAX_GRID}");
+                return Err(e.error(&e.root, "grid too large", label));
+            }
+        };
+    }
+    Ok(grid)
 }
 
 fn seed(file: &LaunchFile, overrides: &Overrides) -> u64 {
@@ -395,18 +415,6 @@ impl<'a> Resolver<'a> {
     }
 
     fn launch(&self, index: usize, spec: &LaunchSpec, scalars: Scalars) -> Result<ResolvedLaunch> {
-        let mut grid = [1; 3];
-        for (size, e) in grid.iter_mut().zip(&spec.grid) {
-            let value = integer(&scalars.scope, e, "a grid size")?;
-            *size = match value {
-                0..=MAX_GRID => value as u64,
-                ..0 => return Err(e.error(&e.root, "a grid size must not be negative", format!("{value}"))),
-                _ => {
-                    let label = format!("{value}; the limit is 2^31 - 1 = {MAX_GRID}");
-                    return Err(e.error(&e.root, "grid too large", label));
-                }
-            };
-        }
         let mut args = Vec::new();
         for entry in &spec.args {
             let kind = match &entry.kind {
@@ -441,7 +449,6 @@ impl<'a> Resolver<'a> {
             });
         }
         Ok(ResolvedLaunch {
-            grid,
             args,
             scope: scalars.scope,
             constexprs: scalars.constexprs,
