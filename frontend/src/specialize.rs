@@ -8,7 +8,9 @@
 use num_bigint::BigInt;
 use tilescope_ir::Shape;
 
+use crate::ast::{Expr, ExprKind};
 use crate::request::{ArgSpec, Specialized};
+use crate::source::KernelParam;
 use crate::types::{Dtype, Elem, PtrTy};
 use crate::value::Value;
 
@@ -67,6 +69,101 @@ pub struct Rules {
     pub is_const: bool,
     /// The type of its annotation, where that is one (`n: tl.int64`).
     pub annotation: Option<Elem>,
+}
+
+/// The type that a parameter's annotation says, as Triton's launcher reads it: `tl.int64`, `int`, `"*fp32"`,
+/// `tl.pointer_type(tl.float16)`; an annotation that is no such type (`torch.Tensor`) says nothing.
+pub fn annotated_type(annotation: &Expr) -> Option<Elem> {
+    let word = word(annotation)?;
+    let text = word.trim_start_matches('*');
+    let levels = u8::try_from(word.len() - text.len()).ok()?;
+    let (text, is_const) = match text.strip_prefix('k').filter(|_| levels > 0) {
+        Some(text) => (text, true),
+        None => (text, false),
+    };
+    let to = named_type(&text.replace("_t", ""))?;
+    match levels {
+        0 => Some(Elem::Num(to)),
+        1 => Some(Elem::Ptr(PtrTy { to, levels, is_const })),
+        _ => None,
+    }
+}
+
+/// Whether an annotation makes the parameter a pointer that is not stored through: `tl.const`, `"const *fp32"`.
+pub fn annotated_const(annotation: &Expr) -> bool {
+    word(annotation).is_some_and(|word| word == "const" || word.starts_with("*k"))
+}
+
+/// An annotation as Triton spells types: `i64`-like words behind stars, `*k` in front of a constant pointee.
+fn word(annotation: &Expr) -> Option<String> {
+    match &annotation.kind {
+        ExprKind::Str(text) => Some(canonical(text)),
+        ExprKind::Name(name) => Some(canonical(name)),
+        // The dtypes of torch are other objects, which the launcher does not know.
+        ExprKind::Attribute(of, _) if matches!(&of.kind, ExprKind::Name(name) if &**name == "torch") => None,
+        ExprKind::Attribute(_, name) => Some(canonical(&name.name)),
+        ExprKind::Call(call) => {
+            let function = word(&call.function)?;
+            let to = word(call.args.first()?)?;
+            (function == "pointer_type").then(|| format!("*{to}"))
+        }
+        _ => None,
+    }
+}
+
+fn canonical(text: &str) -> String {
+    let mut text = text.trim();
+    let mut stars = String::new();
+    if let Some(rest) = text.strip_prefix("const ") {
+        let rest = canonical(rest);
+        return match rest.strip_prefix('*') {
+            Some(rest) => format!("*k{rest}"),
+            None => rest,
+        };
+    }
+    while let Some(rest) = text.strip_prefix('*').or(text.strip_suffix('*')) {
+        stars.push('*');
+        text = rest.trim();
+    }
+    let text = text.strip_prefix("tl.").unwrap_or(text);
+    format!("{stars}{text}")
+}
+
+/// A number type by any of the names that Triton's launcher knows.
+fn named_type(name: &str) -> Option<Dtype> {
+    Some(match name {
+        "bool" | "int1" | "uint1" | "i1" | "u1" => Dtype::Int1,
+        "float8e4nv" | "float8_e4m3fn" => Dtype::Fp8e4nv,
+        "float8e5" | "float8_e5m2" => Dtype::Fp8e5,
+        "float8e4b15" => Dtype::Fp8e4b15,
+        "float8e4b8" | "float8_e4m3fnuz" => Dtype::Fp8e4b8,
+        "float8e5b16" | "float8_e5m2fnuz" => Dtype::Fp8e5b16,
+        "half" | "float16" => Dtype::Fp16,
+        "bfloat16" => Dtype::Bf16,
+        "float" | "float32" => Dtype::Fp32,
+        "double" | "float64" => Dtype::Fp64,
+        "int" | "i32" => Dtype::Int32,
+        "i8" => Dtype::Int8,
+        "i16" => Dtype::Int16,
+        "i64" => Dtype::Int64,
+        "u8" => Dtype::Uint8,
+        "u16" => Dtype::Uint16,
+        "u32" => Dtype::Uint32,
+        "u64" => Dtype::Uint64,
+        _ => return Dtype::ALL.into_iter().find(|dtype| dtype.name() == name),
+    })
+}
+
+impl Rules {
+    /// What the declaration of a kernel's parameter says.
+    pub fn of(param: &KernelParam) -> Rules {
+        Rules {
+            do_not_specialize: param.do_not_specialize,
+            do_not_specialize_on_alignment: param.do_not_specialize_on_alignment,
+            is_const: param.annotation.as_ref().is_some_and(annotated_const),
+            annotation: param.annotation.as_ref().and_then(annotated_type),
+        }
+    }
 }
 
 impl Given {
@@ -328,5 +425,32 @@ mod tests {
             dtype: Some(Dtype::Uint32),
         };
         assert_eq!(shown(&given, PLAIN), "uint32");
+    }
+
+    #[test]
+    fn annotations_are_read_as_triton_reads_them() {
+        let text = |text: &str| Expr {
+            span: crate::ast::Span::default(),
+            kind: ExprKind::Str(text.into()),
+        };
+        for (annotation, ty) in [
+            ("tl.int64", "int64"),
+            ("int", "int32"),
+            ("bool", "int1"),
+            ("uint8_t", "uint8"),
+            ("bf16", "bf16"),
+            ("*fp32", "pointer<fp32>"),
+            ("fp16*", "pointer<fp16>"),
+            ("const *i8", "pointer<const int8>"),
+            ("*ku8", "pointer<const uint8>"),
+        ] {
+            let read = annotated_type(&text(annotation)).map(|elem| elem.to_string());
+            assert_eq!(read.as_deref(), Some(ty), "{annotation}");
+        }
+        for annotation in ["tl.tensor", "torch.Tensor", "**i8", "", "*", "constexpr", "const"] {
+            assert_eq!(annotated_type(&text(annotation)), None, "{annotation}");
+        }
+        assert!(annotated_const(&text("tl.const")) && annotated_const(&text("const *i8")));
+        assert!(!annotated_const(&text("tl.constexpr")) && !annotated_const(&text("*i8")));
     }
 }
