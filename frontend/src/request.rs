@@ -4,6 +4,7 @@ use tilescope_diagnostics::Error;
 use tilescope_ir::{Module, Shape};
 
 use crate::Options;
+use crate::ast::Name;
 use crate::source::{ModuleId, Program};
 use crate::types::{Dtype, Elem};
 use crate::value::Value;
@@ -20,6 +21,8 @@ pub struct Specialized {
 pub enum ArgSpec {
     /// A compile-time value: a `tl.constexpr` parameter, `None`, an integer specialised because it is 1.
     Constant(Value),
+    /// A compile-time value: what this name is at the top level of the kernel's file (`fn:NAME` of a launch file).
+    Global(Name),
     /// A number or a pointer.
     Scalar(Elem, Specialized),
     /// A tensor descriptor made by the host; its rank is the block's.

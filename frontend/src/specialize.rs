@@ -311,6 +311,7 @@ mod tests {
     fn show(spec: &ArgSpec) -> String {
         match spec {
             ArgSpec::Constant(value) => format!("{value:?}"),
+            ArgSpec::Global(name) => name.to_string(),
             ArgSpec::Scalar(elem, known) => {
                 format!("{elem}{}", if known.divisible_by_16 { " D" } else { "" })
             }

@@ -163,7 +163,8 @@ impl Kernel {
         };
         let (done, over) = mpsc::channel::<()>();
         let ran = std::thread::scope(|scope| {
-            scope.spawn(|| {
+            let cancel = &cancel;
+            scope.spawn(move || {
                 if over.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
                     cancel.store(true, Ordering::Relaxed);
                 }
