@@ -151,7 +151,7 @@ pub struct Launched {
     pub grid: [u64; 3],
     /// Programs that were run.
     pub programs: u64,
-    /// Execution of the programs with checks, nothing else, in seconds.
+    /// Execution of the programs with checks, nothing else, in seconds; 0 where it was not taken.
     pub elapsed_s: f64,
     /// Summaries of the tensors that are not of role `in`.
     pub outputs: Vec<OutputSummary>,

@@ -52,6 +52,9 @@ pub trait Element: Copy {
 
     /// Appends its bytes, little-endian.
     fn push_bytes(self, bytes: &mut Vec<u8>);
+
+    /// The number with these bytes, little-endian; zero unless there are as many as the dtype has.
+    fn from_bytes(bytes: &[u8]) -> Self;
 }
 
 macro_rules! elements {
@@ -61,6 +64,10 @@ macro_rules! elements {
 
             fn push_bytes(self, bytes: &mut Vec<u8>) {
                 bytes.extend_from_slice(&self.to_le_bytes());
+            }
+
+            fn from_bytes(bytes: &[u8]) -> Self {
+                Self::from_le_bytes(bytes.try_into().unwrap_or_default())
             }
         })*
     };
@@ -74,6 +81,10 @@ impl Element for bool {
 
     fn push_bytes(self, bytes: &mut Vec<u8>) {
         bytes.push(self.into());
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Self {
+        bytes.first().is_some_and(|&byte| byte != 0)
     }
 }
 

@@ -15,6 +15,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("launch", &["diagnostics", "ir"]),
     ("interpreter", &["diagnostics", "ir", "launch"]),
     ("oracle", &["diagnostics", "ir", "launch"]),
+    ("tilescope", &["diagnostics", "ir", "launch", "interpreter"]),
     ("kernels", &["diagnostics", "launch", "oracle"]),
     (
         "cli",

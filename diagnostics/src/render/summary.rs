@@ -48,7 +48,8 @@ pub fn outputs(outputs: &[OutputSummary]) -> String {
     text
 }
 
-/// The closing line of a launch: what was run and how it went, ending in a line break.
+/// The closing line of a launch: what was run and how it went, ending in a line break. The time is left out where
+/// it was not taken (0).
 pub fn verdict(launched: &Launched) -> String {
     let count = |severity| {
         let found = launched.findings.iter().filter(|f| f.severity == severity);
@@ -69,12 +70,15 @@ pub fn verdict(launched: &Launched) -> String {
     if launched.interrupted {
         word = format!("interrupted; so far {word}");
     }
+    let time = match launched.elapsed_s {
+        0.0 => String::new(),
+        elapsed => format!(", {}", number::seconds(elapsed)),
+    };
     format!(
-        "{}: {word} ({} of {}, grid {}, {})\n",
+        "{}: {word} ({} of {}, grid {}{time})\n",
         launched.launch,
         number::counted(launched.programs, "program"),
         launched.kernel,
         number::list(&launched.grid),
-        number::seconds(launched.elapsed_s)
     )
 }

@@ -1,0 +1,185 @@
+//! Functions of one lane.
+
+use tilescope_ir::{Attrs, OpCode};
+use tilescope_launch::Dtype;
+
+use super::operand::{Number, Operand};
+use super::types::is_signed;
+use crate::Tile;
+use crate::builder::{Builder, Core, Input, Made, wrong};
+
+macro_rules! functions {
+    ($($(#[$doc:meta])* $method:ident $code:ident;)*) => {
+        impl<'k> Tile<'k> {$(
+            $(#[$doc])*
+            ///
+            /// Takes `f32` and `f64`, as in Triton.
+            #[track_caller]
+            pub fn $method(self) -> Tile<'k> {
+                self.k.make(|core| {
+                    let value = core.take(Operand::given(self))?;
+                    core.function(OpCode::$code, stringify!($method), value)
+                })
+            }
+        )*}
+    };
+}
+
+functions! {
+    /// e to a power.
+    exp Exp;
+    /// Two to a power.
+    exp2 Exp2;
+    /// e to a power, minus one.
+    exp_m1 ExpM1;
+    /// Natural logarithm.
+    ln Log;
+    /// Logarithm to base two.
+    log2 Log2;
+    /// Logarithm to base ten.
+    log10 Log10;
+    /// Natural logarithm of one plus the operand.
+    ln_1p Log1p;
+    /// Square root.
+    sqrt Sqrt;
+    /// One over the square root.
+    rsqrt Rsqrt;
+    /// Sine of radians.
+    sin Sin;
+    /// Cosine of radians.
+    cos Cos;
+    /// Tangent of radians.
+    tan Tan;
+    /// Hyperbolic tangent.
+    tanh Tanh;
+    /// Inverse tangent.
+    atan Atan;
+    /// Error function.
+    erf Erf;
+    /// Largest integer not above.
+    floor Floor;
+    /// Smallest integer not below.
+    ceil Ceil;
+    /// Integer part, toward zero.
+    trunc Trunc;
+    /// Nearest integer, halves to the even one.
+    round_ties_even RoundEven;
+}
+
+impl<'k> Tile<'k> {
+    /// Absolute value; the smallest integer stays as it is.
+    #[track_caller]
+    pub fn abs(self) -> Tile<'k> {
+        self.k.make(|core| {
+            let value = core.take_tile(self)?;
+            let dtype = core.number_type(value, "`abs`")?;
+            if !dtype.is_float() && (!is_signed(dtype) || dtype == Dtype::I1) {
+                return Ok(value);
+            }
+            let code = if dtype.is_float() {
+                OpCode::AbsF
+            } else {
+                OpCode::AbsI
+            };
+            Ok(core.emit(code, &[value], Attrs::None, value.ty))
+        })
+    }
+
+    /// `1 / (1 + exp(-x))`, of `f32` and `f64`.
+    #[track_caller]
+    pub fn sigmoid(self) -> Tile<'k> {
+        1 / (1 + (-self).exp())
+    }
+
+    /// This to a power, of `f32` and `f64`.
+    #[track_caller]
+    pub fn pow(self, exponent: impl Operand<'k>) -> Tile<'k> {
+        self.k.make(|core| {
+            let (x, y) = (core.take(Operand::given(self))?, core.take(exponent.given())?);
+            let (x, y) = core.meet(x, y, true, "`pow`")?;
+            let shape = core.common_shape(x, y)?;
+            let (x, y) = (core.shape_to(x, shape)?, core.shape_to(y, shape)?);
+            core.wide_float(Input::Value(x), "pow")?;
+            Ok(core.emit(OpCode::PowF, &[x, y], Attrs::None, x.ty))
+        })
+    }
+
+    /// `self * factor + term`, rounded once; of floats.
+    #[track_caller]
+    pub fn mul_add(self, factor: impl Operand<'k>, term: impl Operand<'k>) -> Tile<'k> {
+        self.k.make(|core| {
+            let x = core.take(Operand::given(self))?;
+            let (y, z) = (core.take(factor.given())?, core.take(term.given())?);
+            let (x, y) = core.meet(x, y, false, "`mul_add`")?;
+            let (x, z) = core.meet(Input::Value(x), z, false, "`mul_add`")?;
+            let (y, z) = core.meet(Input::Value(y), Input::Value(z), false, "`mul_add`")?;
+            if !core.number_type(x, "`mul_add`")?.is_float() {
+                return Err(format!("`mul_add` takes floats, this is `{}`", x.ty).into());
+            }
+            let shape = core.common_shape(x, y)?;
+            let x = core.shape_to(x, shape)?;
+            let shape = core.common_shape(x, z)?;
+            let operands = [
+                core.shape_to(x, shape)?,
+                core.shape_to(y, shape)?,
+                core.shape_to(z, shape)?,
+            ];
+            Ok(core.emit(OpCode::Fma, &operands, Attrs::None, operands[0].ty))
+        })
+    }
+}
+
+impl Builder {
+    /// A tile with the same number in every lane; one number for the shape `[]`.
+    #[track_caller]
+    pub fn full(&self, shape: impl AsRef<[i32]>, value: impl Into<Number>, dtype: Dtype) -> Tile<'_> {
+        self.make(|core| {
+            let shape = super::shape::shape_of(shape.as_ref())?;
+            let one = core.number(value.into(), dtype)?;
+            core.shape_to(one, shape)
+        })
+    }
+
+    /// A tile of zeros.
+    #[track_caller]
+    pub fn zeros(&self, shape: impl AsRef<[i32]>, dtype: Dtype) -> Tile<'_> {
+        self.full(shape, 0, dtype)
+    }
+
+    /// `start, start + 1, …, end - 1` as `i32`; their number is a power of two.
+    #[track_caller]
+    pub fn arange(&self, start: i32, end: i32) -> Tile<'_> {
+        self.make(|core| {
+            let count = i64::from(end) - i64::from(start);
+            let shape = u64::try_from(count).ok().and_then(|n| tilescope_ir::Shape::new(&[n]));
+            let Some(shape) = shape else {
+                return Err(wrong(format!("`arange` of {count} numbers"))
+                    .help("the number of elements of a range is a power of two; mask the ones that are too many")
+                    .into());
+            };
+            let ty = super::types::TileType::number(Dtype::I32).shaped(Some(shape));
+            Ok(core.emit(OpCode::MakeRange, &[], Attrs::Range { start, end }, ty))
+        })
+    }
+}
+
+impl Core {
+    fn function(&mut self, code: OpCode, name: &str, value: Input) -> Made {
+        let value = self.wide_float(value, name)?;
+        Ok(self.emit(code, &[value], Attrs::None, value.ty))
+    }
+
+    /// A value of `f32` or `f64`, which the functions of the GPU take.
+    fn wide_float(&mut self, value: Input, name: &str) -> Made {
+        let value = self.own(value)?;
+        match self.number_type(value, &format!("`{name}`"))? {
+            Dtype::F32 | Dtype::F64 => Ok(value),
+            _ => Err(
+                wrong(format!("`{name}` takes `f32` or `f64`, this is `{}`", value.ty))
+                    .also(value, "it was made here")
+                    .help("convert it first: `.cast::<f32>()`")
+                    .into(),
+            ),
+        }
+    }
+}
