@@ -253,6 +253,7 @@ fn bind(kernel: &Kernel, grid: &Grid, args: &[Arg<'_>]) -> Result<(Bound, GivenD
     let signature = Signature {
         name: kernel.name().to_string(),
         parameters: kernel.parameters.iter().map(parameter).collect(),
+        ..Signature::default()
     };
     Ok((file.bind(&[signature], &Overrides::default())?, data))
 }
