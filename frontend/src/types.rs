@@ -152,10 +152,62 @@ impl Dtype {
         !self.is_float()
     }
 
-    /// A signed integer type; `int1` is one, as in Triton.
+    /// A signed integer type; `int1` is an unsigned one, as in Triton.
     pub fn is_signed(self) -> bool {
-        use Dtype::{Int1, Int8, Int16, Int32, Int64};
-        matches!(self, Int1 | Int8 | Int16 | Int32 | Int64)
+        use Dtype::{Int8, Int16, Int32, Int64};
+        matches!(self, Int8 | Int16 | Int32 | Int64)
+    }
+
+    /// One of the 8-bit float types.
+    pub fn is_fp8(self) -> bool {
+        self.is_float() && self.bits() == 8
+    }
+
+    /// The integer type of this width and sign; none for widths that have none.
+    pub fn int(bits: u32, signed: bool) -> Option<Dtype> {
+        use Dtype::*;
+        Some(match (bits, signed) {
+            (1, _) => Int1,
+            (8, true) => Int8,
+            (8, false) => Uint8,
+            (16, true) => Int16,
+            (16, false) => Uint16,
+            (32, true) => Int32,
+            (32, false) => Uint32,
+            (64, true) => Int64,
+            (64, false) => Uint64,
+            _ => return None,
+        })
+    }
+
+    /// The smallest and the largest value of an integer type.
+    pub fn int_range(self) -> (i128, i128) {
+        match (self.is_signed(), self.bits()) {
+            (true, bits) => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+            (false, bits) => (0, (1 << bits) - 1),
+        }
+    }
+}
+
+impl PtrTy {
+    /// A pointer to numbers.
+    pub fn to(dtype: Dtype) -> PtrTy {
+        PtrTy {
+            to: dtype,
+            levels: 1,
+            is_const: false,
+        }
+    }
+
+    /// What one step along the pointer gives.
+    pub fn target(self) -> Elem {
+        match self.levels {
+            0 | 1 => Elem::Num(self.to),
+            levels => Elem::Ptr(PtrTy {
+                levels: levels - 1,
+                ..self
+            }),
+        }
     }
 }
 
@@ -220,7 +272,7 @@ impl Ty {
             Ty::Descriptor(block, dtype) => Some(Type::Descriptor {
                 block: *block,
                 elem: dtype.scalar(),
-                signed: None,
+                signed: dtype.is_int().then_some(dtype.is_signed()),
             }),
             Ty::Tuple(_) | Ty::Constexpr | Ty::Void => None,
         }

@@ -24,7 +24,10 @@ pub mod promote;
 pub mod reduce;
 pub mod shape;
 
+use tilescope_ir::{Attrs, OpCode, Shape, Type};
+
 use crate::cx::{Cx, Result};
+use crate::types::{Dtype, Elem, PtrTy, Ty};
 use crate::value::{Tensor, Value};
 
 /// A combine function of reductions and scans: takes the left and then the right values, gives as many as one side.
@@ -33,5 +36,90 @@ pub type Combine<'a, 'p> = dyn FnMut(&mut Cx<'p>, Vec<Value>) -> Result<Vec<Valu
 impl From<Tensor> for Value {
     fn from(tensor: Tensor) -> Value {
         Value::Tensor(tensor)
+    }
+}
+
+/// What a value is, for messages: "a tensor of type fp32", "the string 'a'", "None".
+pub(crate) fn describe(value: &Value) -> String {
+    match value {
+        Value::None => "None".into(),
+        Value::Bool(true) => "True".into(),
+        Value::Bool(false) => "False".into(),
+        Value::Int(i) if i.bits() > 256 => "a very large integer".into(),
+        Value::Int(i) => format!("the integer {i}"),
+        Value::Float(x) => format!("the float {x:?}"),
+        Value::Str(_) => "a string".into(),
+        Value::Ellipsis => "`...`".into(),
+        Value::Slice(_) => "a slice".into(),
+        Value::Type(ty) => format!("the type {ty}"),
+        Value::Tuple(_) => "a tuple".into(),
+        Value::List(_) => "a list".into(),
+        Value::Dict(_) => "a dictionary".into(),
+        Value::Tensor(t) => format!("a value of type {}", t.ty),
+        Value::Descriptor(_) => "a tensor descriptor".into(),
+        Value::Instance(i) => format!("an instance of `{}`", i.class.name),
+        Value::Function(_) | Value::Method(_) | Value::Lambda(_) | Value::Builtin(_) => "a function".into(),
+        Value::Class(_) => "a class".into(),
+        Value::Module(_) => "a module".into(),
+        Value::Opaque(_) => "something of a library that is not known here".into(),
+        Value::Error => "a value in error".into(),
+    }
+}
+
+impl Tensor {
+    /// The number type of its elements; none for pointers.
+    pub fn dtype(&self) -> Option<Dtype> {
+        self.ty.dtype()
+    }
+
+    /// The shape of a block; empty for a scalar.
+    pub fn shape(&self) -> Shape {
+        self.ty.shape().unwrap_or_default()
+    }
+
+    /// A block, as against a scalar (and a block pointer).
+    pub fn is_block(&self) -> bool {
+        matches!(self.ty, Ty::Block(..))
+    }
+
+    /// What its elements point to; none if they are no pointers.
+    pub fn pointer(&self) -> Option<PtrTy> {
+        match self.ty.elem() {
+            Some(Elem::Ptr(ptr)) => Some(ptr),
+            _ => None,
+        }
+    }
+
+    /// The same IR value taken as another type of the same representation.
+    fn retyped(&self, ty: Ty) -> Tensor {
+        Tensor {
+            value: self.value,
+            ty,
+        }
+    }
+}
+
+impl Cx<'_> {
+    /// Appends an operation with one result of this type.
+    pub(crate) fn emit(&mut self, code: OpCode, operands: &[&Tensor], attrs: Attrs, ty: Ty) -> Tensor {
+        let operands = operands.iter().map(|t| t.value).collect();
+        // Only tuples and the like have no IR type, and no operation here makes these.
+        let ir = ty.ir().unwrap_or(Type::BOOL);
+        let value = self.b.value(code, operands, attrs, ir);
+        Tensor { value, ty }
+    }
+
+    /// An element-wise operation without attributes, of the type of its first operand.
+    fn elementwise(&mut self, code: OpCode, operands: &[&Tensor]) -> Tensor {
+        let ty = operands.first().map_or(Ty::num(Dtype::Int1), |t| t.ty.clone());
+        self.emit(code, operands, Attrs::None, ty)
+    }
+
+    /// A run-time tensor, for operations that take nothing else; `what` names the argument.
+    fn tensor<'v>(&self, value: &'v Value, what: &str) -> Result<&'v Tensor> {
+        match value {
+            Value::Tensor(tensor) => Ok(tensor),
+            other => Err(self.error(format!("{what} is {}, a tensor is needed", describe(other)))),
+        }
     }
 }
