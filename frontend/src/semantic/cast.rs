@@ -4,7 +4,7 @@ use tilescope_ir::attrs::Rounding;
 use tilescope_ir::{Attrs, OpCode};
 
 use crate::cx::{Cx, Result};
-use crate::types::{Dtype, Elem, Ty};
+use crate::types::{Dtype, Elem};
 use crate::value::Tensor;
 
 impl Cx<'_> {
@@ -172,13 +172,5 @@ impl Cx<'_> {
     pub fn rounding_mode(&self, name: &str) -> Result<Rounding> {
         Rounding::from_word(name)
             .ok_or_else(|| self.error(format!("`{name}` is no rounding mode: use \"rtne\" or \"rtz\"")))
-    }
-
-    /// A value as an element of memory of this type: what stores and atomics do with theirs.
-    pub(super) fn cast_to(&mut self, x: &Tensor, ty: &Ty) -> Result<Tensor> {
-        match ty.elem() {
-            Some(elem) => self.cast(x, elem, None),
-            None => Ok(x.clone()),
-        }
     }
 }

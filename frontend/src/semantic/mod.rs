@@ -63,6 +63,8 @@ pub(crate) fn describe(value: &Value) -> String {
         Value::Module(_) => "a module".into(),
         Value::Opaque(_) => "something of a library that is not known here".into(),
         Value::Error => "a value in error".into(),
+        Value::Range(_) => "a range".into(),
+        Value::Condition(_) => "a condition".into(),
     }
 }
 

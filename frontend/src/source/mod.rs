@@ -100,7 +100,8 @@ impl<'f> Program<'f> {
     /// The path by which a file was asked for, relative to the launch file: the name that locations of operations
     /// give it (messages show the name of [`Program::source`], the path as the user would type it).
     pub fn path(&self, module: ModuleId) -> String {
-        self.file(module).map_or_else(String::new, |file| file.path.clone())
+        self.file(module)
+            .map_or_else(String::new, |file| file.path.clone())
     }
 
     /// All functions at the top level of a file, under any `if` too, in order, decorated or not.
