@@ -4,14 +4,19 @@
 //! with run-time values, [`language`](crate::language) the functions that a kernel can name, [`eval`](crate::eval)
 //! statements and expressions. A layer calls only those before it, and [`Cx::call`] (for combine functions).
 
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use tilescope_diagnostics::Error;
 use tilescope_ir::build::FunctionBuilder;
-use tilescope_ir::{Function, LocId, Locs};
+use tilescope_ir::{BlockId, Function, LocId, Locs};
 
+use crate::Options;
 use crate::ast::{Name, Span};
+use crate::eval::{Compiled as CompiledHelper, LineIndex};
+use crate::limits::MAX_STEPS;
 use crate::source::{ModuleId, Program};
 use crate::value::Value;
-use crate::{Options, limits};
 
 /// `Result` with a located error.
 pub type Result<T, E = Box<Error>> = std::result::Result<T, E>;
@@ -34,6 +39,107 @@ pub struct Frame {
     pub called_at: Option<Place>,
     /// The IR location of the call, the `caller` of locations inside it.
     pub call_loc: LocId,
+    /// What tells calls apart that would evaluate the same: the function and the types and constants of its
+    /// arguments. A call with the key of one that it is inside of never ends.
+    pub key: String,
+}
+
+/// How a function is evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// As Triton's code generator does it: assigned numbers become tensors, run-time control flow becomes IR.
+    Jit,
+    /// As Python does it, on compile-time values: module level, heuristics, `@triton.constexpr_function`.
+    Host,
+}
+
+/// What happens to `return` in a function of [`Mode::Jit`].
+#[derive(Debug)]
+pub enum Returns {
+    /// The body is evaluated at its call: the value of the one return that it reaches.
+    Inline(Option<Value>),
+    /// The body is a function of its own: the blocks that end in a return, with its value.
+    Function(Vec<(BlockId, Value, Place)>),
+}
+
+/// Variables with their values, in the order in which they were first assigned: that of loop-carried values.
+#[derive(Debug, Clone, Default)]
+pub struct Locals {
+    items: Vec<(Name, Value)>,
+}
+
+impl Locals {
+    /// The value of a variable.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.items.iter().find(|(n, _)| &**n == name).map(|(_, v)| v)
+    }
+
+    /// Assigns a variable.
+    pub fn set(&mut self, name: &Name, value: Value) {
+        match self.items.iter_mut().find(|(n, _)| n == name) {
+            Some((_, slot)) => *slot = value,
+            None => self.items.push((name.clone(), value)),
+        }
+    }
+
+    /// Forgets a variable; its value, if it had one.
+    pub fn remove(&mut self, name: &str) -> Option<Value> {
+        let index = self.items.iter().position(|(n, _)| &**n == name)?;
+        Some(self.items.remove(index).1)
+    }
+
+    /// All variables.
+    pub fn iter(&self) -> impl Iterator<Item = (&Name, &Value)> {
+        self.items.iter().map(|(n, v)| (n, v))
+    }
+
+    /// All names, for suggestions.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.items.iter().map(|(n, _)| &**n)
+    }
+}
+
+/// The function that is being evaluated: its variables and where it is.
+#[derive(Debug)]
+pub struct Scope {
+    /// Where its globals are.
+    pub module: ModuleId,
+    /// How it is evaluated.
+    pub mode: Mode,
+    /// Its variables.
+    pub locals: Locals,
+    /// Variables of enclosing functions (of host code), looked up after its own.
+    pub captured: Vec<(Name, Value)>,
+    /// Names that are no longer defined, and why, for messages: assigned in one branch of an `if`, or in a loop.
+    pub lost: Vec<(Name, Rc<str>)>,
+    /// Names declared by a bare annotation (`x: tl.constexpr`), with it, until they are assigned.
+    pub(crate) pending: Vec<(Name, Value)>,
+    /// Loops and branches of structured control flow that we are inside of.
+    pub(crate) regions: u32,
+    /// Run-time loops that we are inside of.
+    pub(crate) loops: u32,
+    /// What `return` does.
+    pub(crate) returns: Returns,
+    /// The variable that is being assigned: locations of operations are named after it.
+    pub(crate) target: Option<Name>,
+}
+
+impl Scope {
+    /// A scope without variables.
+    pub fn new(module: ModuleId, mode: Mode) -> Scope {
+        Scope {
+            module,
+            mode,
+            locals: Locals::default(),
+            captured: Vec::new(),
+            lost: Vec::new(),
+            pending: Vec::new(),
+            regions: 0,
+            loops: 0,
+            returns: Returns::Inline(None),
+            target: None,
+        }
+    }
 }
 
 /// The state of a compilation.
@@ -51,6 +157,8 @@ pub struct Cx<'p> {
     pub functions: Vec<Function>,
     /// Where we are: errors point here, operations get it as their location.
     pub place: Place,
+    /// The function being evaluated.
+    pub scope: Scope,
     /// Calls that we are inside of, the kernel first.
     pub frames: Vec<Frame>,
     /// Errors met so far; the evaluation went on where it could.
@@ -61,10 +169,21 @@ pub struct Cx<'p> {
     pub fuel: u64,
     /// How deep host code is in calls and imports, see [`crate::limits::MAX_CALLS`].
     pub host_depth: usize,
+    /// Expressions and statements that we are inside of, through all calls.
+    pub(crate) depth: u32,
+    /// Visits of loop bodies that we are inside of whose IR will be thrown away.
+    pub(crate) dry: u32,
+    /// Set when going on makes no sense: out of steps, too many errors.
+    pub(crate) stopped: bool,
+    /// Helpers compiled to functions of their own, by [`Frame::key`].
+    pub(crate) helpers: HashMap<String, CompiledHelper>,
+    /// Line starts of files, for locations.
+    pub(crate) lines: HashMap<ModuleId, LineIndex>,
 }
 
 impl<'p> Cx<'p> {
-    /// A compilation that has not begun: an empty function, the place the beginning of `module`.
+    /// A compilation that has not begun: an empty function, the place the beginning of `module`, the scope that of
+    /// host code at its top level.
     pub fn new(program: &'p Program<'p>, options: &'p Options, module: ModuleId) -> Cx<'p> {
         Cx {
             program,
@@ -76,11 +195,17 @@ impl<'p> Cx<'p> {
                 module,
                 span: Span::default(),
             },
+            scope: Scope::new(module, Mode::Host),
             frames: Vec::new(),
             errors: Vec::new(),
             notes: Vec::new(),
-            fuel: limits::MAX_STEPS,
+            fuel: MAX_STEPS,
             host_depth: 0,
+            depth: 0,
+            dry: 0,
+            stopped: false,
+            helpers: HashMap::new(),
+            lines: HashMap::new(),
         }
     }
 }
@@ -126,9 +251,12 @@ impl Cx<'_> {
                 self.fuel = left;
                 Ok(())
             }
-            None => Err(self.error("the kernel takes too many steps to compile").help(
-                "is there a loop at compile time (`tl.static_range`, a host function) that does not end?",
-            )),
+            None => {
+                self.stopped = true;
+                Err(self.error("the kernel takes too many steps to compile").help(
+                    "is there a loop at compile time (`tl.static_range`, a host function) that does not end?",
+                ))
+            }
         }
     }
 }

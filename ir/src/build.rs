@@ -18,6 +18,10 @@ use crate::types::{Elem, Scalar, Shape, Type};
 use std::sync::Arc;
 use tilescope_diagnostics::{Error, Result};
 
+mod open;
+
+pub use open::Checkpoint;
+
 /// A region that is being filled: what [`FunctionBuilder::open_region`] gives.
 #[derive(Debug)]
 #[must_use = "a region must be closed"]

@@ -75,6 +75,11 @@ impl<K: EntityId, T> Arena<K, T> {
         id
     }
 
+    /// Forgets all entities but the first `len`.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.items.truncate(len);
+    }
+
     /// Number of entities.
     pub fn len(&self) -> usize {
         self.items.len()
