@@ -169,15 +169,10 @@ fn at_place(error: Box<Error>, place: &Place, label: &str, files: &RustFiles) ->
     let (line, column) = (place.line as usize, place.column as usize);
     let source = files.text(&place.file);
     let found = source.as_ref().and_then(|source| {
-        let text = source.line(line)?;
-        let start = text.as_ptr() as usize - source.text.as_ptr() as usize;
-        let (offset, _) = text.char_indices().nth(column.checked_sub(1)?)?;
-        let end = offset
-            + text[offset..]
-                .find([' ', '(', ')', ',', ';'])
-                .unwrap_or(text.len() - offset)
-                .max(1);
-        Some((source, start + offset..start + end))
+        let line_text = source.line(line)?;
+        let start = line_text.as_ptr() as usize - source.text.as_ptr() as usize;
+        let range = text::expression_at(line_text, column);
+        Some((source, start + range.start..start + range.end))
     });
     match found {
         Some((source, range)) => error.at(source, range, label),

@@ -9,7 +9,10 @@ use tilescope::{
 const N: usize = 16;
 
 /// What `f` makes of 16 numbers.
-fn of<A: Element, B: Element>(x: [A; N], f: impl for<'k> FnOnce(&'k Builder, Tile<'k>) -> Tile<'k>) -> Vec<B> {
+fn of<A: Element, B: Element>(
+    x: [A; N],
+    f: impl for<'k> FnOnce(&'k Builder, Tile<'k>) -> Tile<'k>,
+) -> Vec<B> {
     let kernel = Kernel::new("k", |k| {
         let (x_ptr, y_ptr) = (k.ptr::<A>("x_ptr"), k.ptr::<B>("y_ptr"));
         let lanes = k.arange(0, N as i32);
@@ -36,13 +39,31 @@ fn each<A: Copy, B>(x: [A; N], f: impl Fn(A) -> B) -> Vec<B> {
 
 #[test]
 fn numbers_stand_on_either_side() {
-    assert_eq!(of::<_, f32>(floats(), |_, x| (2.0 * x + 1).abs()), each(floats(), |x| (2.0 * x + 1.0).abs()));
-    assert_eq!(of::<_, f32>(floats(), |_, x| 1 - x / 4), each(floats(), |x| 1.0 - x / 4.0));
-    assert_eq!(of::<_, i32>(integers(), |_, x| 100 - x * 3), each(integers(), |x| 100 - x * 3));
-    assert_eq!(of::<_, i32>(integers(), |_, x| x / 4 + x % 4), each(integers(), |x| x / 4 + x % 4));
-    assert_eq!(of::<_, f32>(integers(), |_, x| x * 0.5), each(integers(), |x| x as f32 * 0.5));
+    assert_eq!(
+        of::<_, f32>(floats(), |_, x| (2.0 * x + 1).abs()),
+        each(floats(), |x| (2.0 * x + 1.0).abs())
+    );
+    assert_eq!(
+        of::<_, f32>(floats(), |_, x| 1 - x / 4),
+        each(floats(), |x| 1.0 - x / 4.0)
+    );
+    assert_eq!(
+        of::<_, i32>(integers(), |_, x| 100 - x * 3),
+        each(integers(), |x| 100 - x * 3)
+    );
+    assert_eq!(
+        of::<_, i32>(integers(), |_, x| x / 4 + x % 4),
+        each(integers(), |x| x / 4 + x % 4)
+    );
+    assert_eq!(
+        of::<_, f32>(integers(), |_, x| x * 0.5),
+        each(integers(), |x| x as f32 * 0.5)
+    );
     let factor = 3usize;
-    assert_eq!(of::<_, f32>(floats(), |_, x| x * factor), each(floats(), |x| x * 3.0));
+    assert_eq!(
+        of::<_, f32>(floats(), |_, x| x * factor),
+        each(floats(), |x| x * 3.0)
+    );
 }
 
 #[test]
@@ -59,22 +80,43 @@ fn operators_assign() {
 #[test]
 fn bits_are_those_of_rust() {
     let x = integers();
-    assert_eq!(of::<_, i32>(x, |_, x| (x & 12) | (x ^ 5)), each(x, |x| (x & 12) | (x ^ 5)));
-    assert_eq!(of::<_, i32>(x, |_, x| (x << 3) + (x >> 1)), each(x, |x| (x << 3) + (x >> 1)));
+    assert_eq!(
+        of::<_, i32>(x, |_, x| (x & 12) | (x ^ 5)),
+        each(x, |x| (x & 12) | (x ^ 5))
+    );
+    assert_eq!(
+        of::<_, i32>(x, |_, x| (x << 3) + (x >> 1)),
+        each(x, |x| (x << 3) + (x >> 1))
+    );
     assert_eq!(of::<_, i32>(x, |_, x| !x), each(x, |x| !x));
     assert_eq!(of::<_, i32>(x, |_, x| -x), each(x, |x| -x));
     let unsigned = x.map(|x| x as u32);
-    assert_eq!(of::<_, u32>(unsigned, |_, x| (x >> 1) / 3), each(unsigned, |x| (x >> 1) / 3));
+    assert_eq!(
+        of::<_, u32>(unsigned, |_, x| (x >> 1) / 3),
+        each(unsigned, |x| (x >> 1) / 3)
+    );
 }
 
 #[test]
 fn comparisons_choose() {
     let x = floats();
     let chosen = of::<_, f32>(x, |k, x| k.where_(x.lt(0) | x.ge(4.0), x, 0.5));
-    assert_eq!(chosen, each(x, |x| if !(0.0..4.0).contains(&x) { x } else { 0.5 }));
-    assert_eq!(of::<_, f32>(x, |_, x| x.clamp(-1, 2.5)), each(x, |x| x.clamp(-1.0, 2.5)));
-    assert_eq!(of::<_, bool>(integers(), |_, x| !x.eq(-1)), each(integers(), |x| x != -1));
-    assert_eq!(of::<_, bool>(integers(), |_, x| x.ne(-1) & x.le(6) & x.gt(-20)), each(integers(), |x| x != -1 && x <= 6 && x > -20));
+    assert_eq!(
+        chosen,
+        each(x, |x| if !(0.0..4.0).contains(&x) { x } else { 0.5 })
+    );
+    assert_eq!(
+        of::<_, f32>(x, |_, x| x.clamp(-1, 2.5)),
+        each(x, |x| x.clamp(-1.0, 2.5))
+    );
+    assert_eq!(
+        of::<_, bool>(integers(), |_, x| !x.eq(-1)),
+        each(integers(), |x| x != -1)
+    );
+    assert_eq!(
+        of::<_, bool>(integers(), |_, x| x.ne(-1) & x.le(6) & x.gt(-20)),
+        each(integers(), |x| x != -1 && x <= 6 && x > -20)
+    );
 }
 
 #[test]
@@ -83,14 +125,35 @@ fn conversions_are_those_of_the_language() {
     assert_eq!(of::<_, i32>(x, |_, x| x.to(I32)), each(x, |x| x as i32));
     assert_eq!(of::<_, f16>(x, |_, x| x.cast::<f16>()), each(x, f16::from_f32));
     assert_eq!(of::<_, f64>(x, |_, x| x.to(F64)), each(x, f64::from));
-    assert_eq!(of::<_, f16>(x, |_, x| x.cast::<bf16>().cast::<f16>()), each(x, |x| f16::from_f32(bf16::from_f32(x).to_f32())));
-    assert_eq!(of::<_, i8>(integers(), |_, x| x.to(I8)), each(integers(), |x| x as i8));
-    assert_eq!(of::<_, u8>(integers(), |_, x| x.to(U8)), each(integers(), |x| x as u8));
-    assert_eq!(of::<_, i64>(integers(), |_, x| x.to(I64)), each(integers(), i64::from));
-    assert_eq!(of::<_, u64>(integers().map(|x| x as u32), |_, x| x.to(U64)), each(integers(), |x| u64::from(x as u32)));
-    assert_eq!(of::<_, bool>(integers(), |_, x| (x - 6).to(I1)), each(integers(), |x| x != 6));
+    assert_eq!(
+        of::<_, f16>(x, |_, x| x.cast::<bf16>().cast::<f16>()),
+        each(x, |x| f16::from_f32(bf16::from_f32(x).to_f32()))
+    );
+    assert_eq!(
+        of::<_, i8>(integers(), |_, x| x.to(I8)),
+        each(integers(), |x| x as i8)
+    );
+    assert_eq!(
+        of::<_, u8>(integers(), |_, x| x.to(U8)),
+        each(integers(), |x| x as u8)
+    );
+    assert_eq!(
+        of::<_, i64>(integers(), |_, x| x.to(I64)),
+        each(integers(), i64::from)
+    );
+    assert_eq!(
+        of::<_, u64>(integers().map(|x| x as u32), |_, x| x.to(U64)),
+        each(integers(), |x| u64::from(x as u32))
+    );
+    assert_eq!(
+        of::<_, bool>(integers(), |_, x| (x - 6).to(I1)),
+        each(integers(), |x| x != 6)
+    );
     assert_eq!(of::<_, u32>(x, |_, x| x.bitcast(U32)), each(x, f32::to_bits));
-    assert_eq!(of::<_, f32>(integers(), |_, x| x.lt(0).to(F32)), each(integers(), |x| f32::from(u8::from(x < 0))));
+    assert_eq!(
+        of::<_, f32>(integers(), |_, x| x.lt(0).to(F32)),
+        each(integers(), |x| f32::from(u8::from(x < 0)))
+    );
 }
 
 #[test]
@@ -126,7 +189,11 @@ fn functions_are_near_those_of_rust() {
     for (name, ours, rust) in table {
         let y: Vec<f64> = of(x, |_, x| ours(x));
         for (y, x) in y.iter().zip(x) {
-            assert!((y - rust(x)).abs() <= 1e-14 * rust(x).abs().max(1.0), "{name}({x}) = {y}, not {}", rust(x));
+            assert!(
+                (y - rust(x)).abs() <= 1e-14 * rust(x).abs().max(1.0),
+                "{name}({x}) = {y}, not {}",
+                rust(x)
+            );
         }
     }
     let y: Vec<f32> = of(floats(), |_, x| x.mul_add(2, x));
@@ -152,10 +219,24 @@ fn shapes_broadcast_and_change() {
         let sum = 10 * k.arange(0, 4).col() + k.arange(0, 8);
         write(k, to, sum, 32);
     });
-    assert_eq!(table, (0..4).flat_map(|i| (0..8).map(move |j| 10 * i + j)).collect::<Vec<_>>());
-    let turned = written::<i32>(32, |k, to| write(k, to, k.arange(0, 32).reshape([4, 8]).trans(), 32));
-    assert_eq!(turned, (0..8).flat_map(|j| (0..4).map(move |i| 8 * i + j)).collect::<Vec<_>>());
-    let turned = written::<i32>(8, |k, to| write(k, to, k.arange(0, 8).reshape([2, 2, 2]).permute([-1, 0, 1]), 8));
+    assert_eq!(
+        table,
+        (0..4)
+            .flat_map(|i| (0..8).map(move |j| 10 * i + j))
+            .collect::<Vec<_>>()
+    );
+    let turned = written::<i32>(32, |k, to| {
+        write(k, to, k.arange(0, 32).reshape([4, 8]).trans(), 32)
+    });
+    assert_eq!(
+        turned,
+        (0..8)
+            .flat_map(|j| (0..4).map(move |i| 8 * i + j))
+            .collect::<Vec<_>>()
+    );
+    let turned = written::<i32>(8, |k, to| {
+        write(k, to, k.arange(0, 8).reshape([2, 2, 2]).permute([-1, 0, 1]), 8)
+    });
     assert_eq!(turned, [0, 2, 4, 6, 1, 3, 5, 7]);
     let repeated = written::<i32>(8, |k, to| write(k, to, k.arange(0, 2).broadcast_to([4, 2]), 8));
     assert_eq!(repeated, [0, 1, 0, 1, 0, 1, 0, 1]);
@@ -190,7 +271,14 @@ fn reductions_and_scans() {
     });
     assert_eq!(of::<_, i32>(x, |_, x| x.cumsum(0)), sums.collect::<Vec<_>>());
     assert_eq!(of::<i8, i32>([100; N], |_, x| x.cumsum(0))[15], 1600);
-    let rows = written::<i32>(4, |k, to| write(k, to, k.arange(0, 32).reshape([4, 8]).argmax(1) + k.arange(0, 4), 4));
+    let rows = written::<i32>(4, |k, to| {
+        write(
+            k,
+            to,
+            k.arange(0, 32).reshape([4, 8]).argmax(1) + k.arange(0, 4),
+            4,
+        )
+    });
     assert_eq!(rows, [7, 8, 9, 10]);
     let product = written::<f32>(1, |k, to| {
         let x = k.arange(1, 9).to(F32);
@@ -226,7 +314,9 @@ fn loops_carry_and_branches_give() {
     let kernel = Kernel::new("k", |k| {
         let to = k.ptr::<i32>("to");
         let pid = k.program_id(0);
-        k.if_((pid % 2).eq(1), || k.store(to + pid, pid + k.num_programs(0), None));
+        k.if_((pid % 2).eq(1), || {
+            k.store(to + pid, pid + k.num_programs(0), None)
+        });
     });
     let mut y = vec![0; 4];
     check(&kernel, 4, (&mut y,)).unwrap();

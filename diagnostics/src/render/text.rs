@@ -243,11 +243,11 @@ impl Place {
     }
 }
 
-/// Byte range of the name, call or number that starts at a 1-based column of a line of Python or TTIR.
+/// Byte range of the name, call or number that starts at a 1-based column of a line of Python, Rust or TTIR.
 ///
 /// A location is a point; underlining what starts there makes it readable. A call is underlined to its
 /// closing bracket, or to the end of the line where it goes on below.
-fn expression_at(line: &str, column: usize) -> Range<usize> {
+pub fn expression_at(line: &str, column: usize) -> Range<usize> {
     let trimmed = line.trim_end().len();
     let indent = line.len() - line.trim_start().len();
     let Some(column) = column.checked_sub(1) else {
