@@ -8,6 +8,7 @@
 pub mod ast;
 pub mod cx;
 pub mod eval;
+pub mod konst;
 pub mod language;
 pub mod limits;
 pub mod parse;

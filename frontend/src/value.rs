@@ -181,7 +181,11 @@ pub enum ClassKind {
     Aggregate,
     /// `NamedTuple`, `namedtuple(…)`.
     NamedTuple,
-    /// `Enum`, `IntEnum`, or a class whose attributes are constants.
+    /// `Enum`: members are instances with the fields `name` and `value`.
+    Enum,
+    /// `IntEnum`, `IntFlag`: members are integers too.
+    IntEnum,
+    /// Any other: a data class, or a class whose attributes are constants.
     Plain,
 }
 

@@ -226,8 +226,10 @@ impl Converter {
 }
 
 fn push_text(parts: &mut Vec<FormatPart>, text: &str) {
-    if !text.is_empty() {
-        parts.push(FormatPart::Text(text.into()));
+    match parts.last_mut() {
+        _ if text.is_empty() => {}
+        Some(FormatPart::Text(before)) => *before = format!("{before}{text}").into(),
+        _ => parts.push(FormatPart::Text(text.into())),
     }
 }
 

@@ -78,7 +78,7 @@ fn f_strings_are_pieces() {
         panic!("{parts:?}")
     };
     assert_eq!((&**a, &**z), ("a", "z"));
-    assert_eq!(&**y, " ");
+    assert_eq!(&**y, " y = ");
     assert_eq!(spec.len(), 2);
 }
 
