@@ -32,3 +32,6 @@ pub use tilescope_ir as ir;
 pub use tilescope_launch::{Dtype, Element};
 
 pub use Dtype::{BF16, F8E4M3, F8E5M2, F16, F32, F64, I1, I8, I16, I32, I64, U8, U16, U32, U64};
+
+#[doc = include_str!("../../docs/rust-kernels.md")]
+pub mod guide {}

@@ -456,7 +456,7 @@ fn operands_may_be_references_and_generic() {
     fn scaled<'k>(x: &Tile<'k>, factor: impl Operand<'k>) -> Tile<'k> {
         x * factor
     }
-    let y: Vec<f32> = of(floats(), |_, x| scaled(&x, &x) + scaled(&x, 2u64));
+    let y: Vec<f32> = of(floats(), |_, x| scaled(&x, x) + scaled(&x, 2u64));
     assert_eq!(y, each(floats(), |x| x * x + x * 2.0));
     let dtype: Dtype = I16;
     let y: Vec<i16> = of(integers(), |_, x| x.to(dtype));
