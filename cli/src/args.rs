@@ -98,12 +98,23 @@ pub struct RunOptions {
     pub hash: bool,
 }
 
+/// Where kernels of Python source are found.
+#[derive(Debug, Clone, Args)]
+pub struct SourceOptions {
+    /// Look up what kernels import in this folder too (may be given several times)
+    #[arg(long, value_name = "DIR")]
+    pub python_path: Vec<PathBuf>,
+}
+
 /// `tilescope check`.
 #[derive(Debug, Args)]
 pub struct Check {
     /// Launch files or names of built-in examples
     #[arg(required = true, value_name = "LAUNCH", action = ArgAction::Append)]
     pub launches: Vec<String>,
+    /// Where kernels are.
+    #[command(flatten)]
+    pub sources: SourceOptions,
     /// How to run.
     #[command(flatten)]
     pub run: RunOptions,
@@ -121,6 +132,9 @@ pub struct Run {
     /// Report no faults; an access outside its tensor is still not carried out
     #[arg(long)]
     pub no_checks: bool,
+    /// Where kernels are.
+    #[command(flatten)]
+    pub sources: SourceOptions,
     /// How to run.
     #[command(flatten)]
     pub run: RunOptions,
@@ -132,6 +146,9 @@ pub struct Emit {
     /// A launch file or the name of a built-in example
     #[arg(value_name = "LAUNCH")]
     pub launch: String,
+    /// Where kernels are.
+    #[command(flatten)]
+    pub sources: SourceOptions,
     /// Which form.
     #[command(flatten)]
     pub form: EmitForm,

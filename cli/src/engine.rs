@@ -1,11 +1,12 @@
 //! The way of a launch, from a name on the command line to a [`Launched`]: the one file that calls the other crates.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use tilescope_diagnostics::{Error, Launched, OutputSummary, Source};
+use tilescope_frontend::source::Program;
 use tilescope_interpreter::simd::{Cpu, CpuLevel};
 use tilescope_interpreter::{Control, Options, Prepared};
 use tilescope_ir::{FuncId, VerifiedModule};
@@ -16,8 +17,8 @@ use tilescope_launch::{
 use tilescope_oracle::{Accumulation, expectations, judge, summary};
 
 use crate::args::RunOptions;
-use crate::files::{self, Files, KernelTexts};
-use crate::{interrupt, progress};
+use crate::files::{self, Files, KernelTexts, PythonFiles, PythonText};
+use crate::{interrupt, progress, python};
 
 /// Why a launch is not run: one error, or several of one text.
 #[derive(Debug)]
@@ -48,6 +49,7 @@ pub struct Opened {
     /// The kernel of each launch.
     pub kernels: Vec<Kernel>,
     files: Files,
+    python: Vec<PythonText>,
 }
 
 /// A kernel of a launch.
@@ -57,8 +59,8 @@ pub struct Kernel {
     pub module: Arc<VerifiedModule>,
     /// The function launched.
     pub function: FuncId,
-    /// Its text.
-    pub ttir: Arc<Source>,
+    /// Its text, where it is TTIR.
+    ttir: Option<Arc<Source>>,
     path: String,
 }
 
@@ -102,11 +104,12 @@ pub struct Done {
     pub memory: Memory,
 }
 
-/// Reads a launch and its kernels.
+/// Reads a launch and its kernels, compiles those of Python source for their arguments; their imports are looked up
+/// in the folders of `python_path` too.
 ///
 /// # Errors
 /// Everything that can be wrong with them, before anything is allocated.
-pub fn open(argument: &str) -> Result<Opened> {
+pub fn open(argument: &str, python_path: &[PathBuf]) -> Result<Opened> {
     let (source, files) = files::open(argument)?;
     let file = LaunchFile::parse(source).map_err(|error| match Path::new(argument).extension() {
         Some(kind) if kind != "toml" => error.help(
@@ -114,41 +117,54 @@ pub fn open(argument: &str) -> Result<Opened> {
         ),
         _ => error,
     })?;
+    let python = PythonFiles::new(&files);
+    let entries = python_path.iter().map(|folder| python.entry(folder));
+    let program = Program::new(&python, entries.collect::<std::result::Result<_, _>>()?);
+    let evaluated = file.evaluate(&Overrides::default())?;
     let mut kernels: Vec<Kernel> = Vec::new();
-    for index in 0..file.launches().len() {
-        kernels.push(kernel(&file, index, &files, &kernels)?);
+    let mut signatures = Vec::new();
+    let mut notes: Vec<String> = Vec::new();
+    for (index, spec) in file.launches().iter().enumerate() {
+        if spec.kernel.path.ends_with(".py") {
+            let compiled = python::compile(&program, &file, &evaluated, index)?;
+            let new = compiled.notes.into_iter().filter(|note| !notes.contains(note));
+            let new: Vec<String> = new.collect();
+            notes.extend(new);
+            signatures.push(compiled.signature);
+            kernels.push(Kernel {
+                module: compiled.module,
+                function: compiled.function,
+                ttir: None,
+                path: spec.kernel.path.clone(),
+            });
+        } else {
+            let kernel = ttir(&file, index, &files, &kernels)?;
+            signatures.push(Signature::of(&kernel.module, kernel.function));
+            kernels.push(kernel);
+        }
     }
-    let signatures: Vec<Signature> = kernels
-        .iter()
-        .map(|k| Signature::of(&k.module, k.function))
-        .collect();
-    let bound = file.bind(&signatures, &Overrides::default())?;
+    let mut bound = evaluated.bind(&signatures)?;
+    bound.notes.splice(0..0, notes);
+    drop(program);
     Ok(Opened {
         file,
         bound,
         kernels,
         files,
+        python: python.into_texts(),
     })
 }
 
-fn kernel(file: &LaunchFile, index: usize, files: &Files, known: &[Kernel]) -> Result<Kernel> {
+/// The kernel of a launch that names a TTIR file.
+fn ttir(file: &LaunchFile, index: usize, files: &Files, known: &[Kernel]) -> Result<Kernel> {
     let reference = &file.launches()[index].kernel;
     let path = &reference.path;
-    if let Some(same) = known.iter().find(|k| k.path == *path) {
+    if let Some(same) = known.iter().find(|k| k.path == *path && k.ttir.is_some()) {
         let function = file.find_kernel(index, &same.module)?;
         return Ok(Kernel {
             function,
             ..same.clone()
         });
-    }
-    if path.ends_with(".py") {
-        let error = Error::unsupported(format!(
-            "cannot run `{path}`: Python sources are not read by this version"
-        ));
-        return Err(error
-            .at(file.source(), reference.span.clone(), "")
-            .help("name the .ttir file that Triton made of it; the README says how to get it")
-            .into());
     }
     let ttir = files.text(path).map_err(|why| {
         file.error(
@@ -162,7 +178,7 @@ fn kernel(file: &LaunchFile, index: usize, files: &Files, known: &[Kernel]) -> R
     Ok(Kernel {
         module,
         function,
-        ttir,
+        ttir: Some(ttir),
         path: path.clone(),
     })
 }
@@ -172,7 +188,8 @@ impl Opened {
     pub fn texts(&self, launch: usize) -> KernelTexts<'_> {
         let kernel = &self.kernels[launch];
         KernelTexts {
-            ttir: &kernel.ttir,
+            ttir: kernel.ttir.as_ref(),
+            python: &self.python,
             files: self.files.beside(&kernel.path),
         }
     }

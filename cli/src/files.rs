@@ -1,12 +1,14 @@
 //! Where the files of a launch come from: a folder on disk, or an example built into the binary.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use tilescope_diagnostics::render::Sources;
 use tilescope_diagnostics::{Error, Result, Source, closest};
+use tilescope_frontend::limits::MAX_FILE_BYTES;
 use tilescope_kernels::{Example, KERNELS, example};
 
 /// The largest text that is read: TTIR of a huge kernel is some ten megabytes.
@@ -100,19 +102,130 @@ impl tilescope_launch::Files for Files {
     }
 }
 
+/// The files that the front end reads, each once; it names them relative to the launch file.
+#[derive(Debug)]
+pub struct PythonFiles {
+    files: Files,
+    read: RefCell<Vec<PythonText>>,
+}
+
+/// A Python file that was read.
+#[derive(Debug, Clone)]
+pub struct PythonText {
+    /// Its path as locations give it.
+    path: String,
+    text: Arc<Source>,
+}
+
+impl PythonFiles {
+    /// Files as seen from a launch file; nothing is read yet.
+    pub fn new(files: &Files) -> PythonFiles {
+        PythonFiles {
+            files: files.clone(),
+            read: RefCell::default(),
+        }
+    }
+
+    /// The files that were read.
+    pub fn into_texts(self) -> Vec<PythonText> {
+        self.read.into_inner()
+    }
+
+    /// A folder of the Python path, given relative to the current one, as seen from the launch file.
+    ///
+    /// # Errors
+    /// When it is no folder.
+    pub fn entry(&self, folder: &Path) -> Result<String> {
+        let shown = folder.display();
+        if !folder.is_dir() {
+            return Err(Error::input(format!("--python-path: `{shown}` is no folder")));
+        }
+        let absolute = || std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
+        let folder = match &self.files {
+            Files::Folder(base) if folder.is_relative() => match up(base) {
+                Some(up) => up.join(folder),
+                None => absolute(),
+            },
+            _ => absolute(),
+        };
+        match folder.to_str() {
+            Some(folder) => Ok(folder.to_string()),
+            None => Err(Error::unsupported(format!(
+                "--python-path: `{shown}` is not UTF-8 text"
+            ))),
+        }
+    }
+}
+
+/// The way from a relative folder to the current one.
+fn up(folder: &Path) -> Option<PathBuf> {
+    let mut up = PathBuf::new();
+    for component in folder.components() {
+        match component {
+            Component::Normal(_) => up.push(".."),
+            Component::CurDir => {}
+            _ => return None,
+        }
+    }
+    Some(up)
+}
+
+impl tilescope_frontend::source::Files for PythonFiles {
+    fn read(&self, path: &str) -> std::result::Result<Option<Arc<Source>>, String> {
+        let text = match &self.files {
+            Files::Folder(folder) => {
+                let file = direct(&folder.join(path));
+                if !file.is_file() {
+                    return Ok(None);
+                }
+                Source::new(file.to_string_lossy(), utf8(read(&file, MAX_FILE_BYTES as u64)?)?)
+            }
+            Files::Example(example) => match example.file(path) {
+                Some(text) => Source::new(path, text),
+                None => return Ok(None),
+            },
+        };
+        self.read.borrow_mut().push(PythonText {
+            path: path.to_string(),
+            text: text.clone(),
+        });
+        Ok(Some(text))
+    }
+}
+
+/// A path without `a/..`.
+fn direct(path: &Path) -> PathBuf {
+    let mut direct = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir if matches!(direct.components().next_back(), Some(Component::Normal(_))) => {
+                direct.pop();
+            }
+            Component::CurDir => {}
+            component => direct.push(component),
+        }
+    }
+    direct
+}
+
 /// The texts that the locations of one kernel point into.
 #[derive(Debug)]
 pub struct KernelTexts<'a> {
-    /// The kernel's own text.
-    pub ttir: &'a Arc<Source>,
+    /// The kernel's own text, where it is TTIR.
+    pub ttir: Option<&'a Arc<Source>>,
+    /// Python files that it was compiled from.
+    pub python: &'a [PythonText],
     /// Files relative to the kernel's folder.
     pub files: Files,
 }
 
 impl Sources for KernelTexts<'_> {
     fn text(&self, file: &str) -> Option<Arc<Source>> {
-        if file == self.ttir.name {
-            return Some(self.ttir.clone());
+        if let Some(ttir) = self.ttir.filter(|ttir| ttir.name == file) {
+            return Some(ttir.clone());
+        }
+        if let Some(python) = self.python.iter().find(|python| python.path == file) {
+            return Some(python.text.clone());
         }
         self.files.text_of_at_most(file, MAX_SHOWN).ok()
     }

@@ -11,6 +11,7 @@ pub mod eval;
 pub mod konst;
 pub mod language;
 pub mod limits;
+pub mod outline;
 pub mod parse;
 pub mod request;
 pub mod semantic;

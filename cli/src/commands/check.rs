@@ -34,7 +34,9 @@ pub fn run(args: &Check, global: &Global, terminal: &Terminal) -> Result<Status>
             status = status.and(Status::Interrupted);
             break;
         }
-        match open(argument).and_then(|opened| opened.run(&how).map(|done| (opened, done))) {
+        match open(argument, &args.sources.python_path)
+            .and_then(|opened| opened.run(&how).map(|done| (opened, done)))
+        {
             Ok((opened, done)) => {
                 for (index, mut launched) in done.launched.into_iter().enumerate() {
                     status = status.and(status_of(&launched));

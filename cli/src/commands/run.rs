@@ -29,7 +29,7 @@ pub fn run(args: &Run, global: &Global, terminal: &Terminal) -> Result<Status> {
     let mut report = Report::default();
     let mut refused = Refused(Vec::new());
     let mut status = Status::Clean;
-    let result = open(&args.launch).and_then(|opened| {
+    let result = open(&args.launch, &args.sources.python_path).and_then(|opened| {
         // Before the run: an hour's work should not end at a folder that cannot be written.
         let prepare = |out| Destination::prepare(out, opened.outputs());
         let destination = args.out.as_deref().map(prepare).transpose()?;

@@ -129,6 +129,11 @@ impl LaunchSpec {
     pub fn constexprs(&self) -> &[Constexpr] {
         &self.constexprs
     }
+
+    /// The place to name when an argument is missing.
+    pub fn args_span(&self) -> &Range<usize> {
+        &self.args_span
+    }
 }
 
 /// A compile-time parameter of `[constexprs]`.
