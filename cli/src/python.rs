@@ -159,12 +159,12 @@ fn find(
     let listed = |kernels: &mut dyn Iterator<Item = &KernelInfo>| -> String {
         kernels.map(|k| &*k.def.ident.name).collect::<Vec<_>>().join(", ")
     };
-    if kernels.is_empty() {
-        return Err(
-            error(format!("`{path}` has no kernel"), "").help("a kernel is a function with `@triton.jit`")
-        );
-    }
+    let none =
+        || error(format!("`{path}` has no kernel"), "").help("a kernel is a function with `@triton.jit`");
     let Some(name) = &spec.kernel.function else {
+        if kernels.is_empty() {
+            return Err(none());
+        }
         let helpers = outline::helpers(program, module);
         let mut alone = kernels.iter().filter(|k| !helpers.contains(&k.def.ident.name));
         return match (alone.clone().count(), kernels.len()) {
@@ -194,6 +194,9 @@ fn find(
             def.ident.span.range(),
             "it lacks `@triton.jit`",
         ));
+    }
+    if kernels.is_empty() {
+        return Err(none());
     }
     let missing = error(format!("`{path}` has no kernel `{name}`"), "");
     Err(match closest(name, kernels.iter().map(|k| &*k.def.ident.name)) {

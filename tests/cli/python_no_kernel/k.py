@@ -1,0 +1,5 @@
+import triton
+
+
+def add(x):
+    return x + 1
