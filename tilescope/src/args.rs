@@ -6,7 +6,7 @@
 use std::fmt;
 
 use ndarray::{ArrayBase, Data, DataMut, Dimension, RawData, ViewRepr};
-use tilescope_launch::{Dtype, Element, Role, TensorInit};
+use tilescope_launch::{DataArray, Dtype, Element, Role, TensorInit};
 
 use crate::tile::Number;
 
@@ -27,9 +27,26 @@ pub(crate) struct Tensor<'a> {
     pub dtype: Dtype,
     pub shape: Vec<i64>,
     pub strides: Vec<i64>,
-    pub init: TensorInit,
+    pub role: Role,
+    /// The elements, packed in row-major order; none for one that holds nothing until the kernel writes it.
+    pub bytes: Option<Vec<u8>>,
     /// Puts the elements, packed in row-major order, back into the array.
     pub back: Option<Back<'a>>,
+}
+
+impl Tensor<'_> {
+    /// The tensor for a pointer to `dtype`; its elements are moved out.
+    pub fn init(&mut self, dtype: Dtype) -> TensorInit {
+        let init = match self.bytes.take() {
+            Some(bytes) => TensorInit::packed(DataArray {
+                dtype,
+                shape: self.shape.clone(),
+                bytes,
+            }),
+            None => TensorInit::new(dtype, &self.shape),
+        };
+        init.strides(&self.strides).role(self.role)
+    }
 }
 
 type Back<'a> = Box<dyn FnOnce(&[u8]) + 'a>;
@@ -44,9 +61,7 @@ type Back<'a> = Box<dyn FnOnce(&[u8]) + 'a>;
 pub fn out<'a>(array: impl Into<Arg<'a>> + Writable) -> Arg<'a> {
     let mut arg = array.into();
     if let Kind::Tensor(tensor) = &mut arg.0 {
-        // Without its elements: until the kernel writes one it holds nothing.
-        let init = TensorInit::new(tensor.dtype, &tensor.shape);
-        tensor.init = init.strides(&tensor.strides).role(Role::Out);
+        (tensor.role, tensor.bytes) = (Role::Out, None);
     }
     arg
 }
@@ -80,14 +95,14 @@ where
     S: Data<Elem: Element>,
     D: Dimension,
 {
-    let shape: Vec<i64> = array.shape().iter().map(|&n| n as i64).collect();
-    let strides: Vec<i64> = array.strides().iter().map(|&n| n as i64).collect();
-    let init = TensorInit::elements(&shape, array.iter().copied());
+    let mut bytes = Vec::with_capacity(array.len() * <S as RawData>::Elem::DTYPE.bytes());
+    array.iter().for_each(|element| element.push_bytes(&mut bytes));
     Tensor {
         dtype: <S as RawData>::Elem::DTYPE,
-        init: init.strides(&strides).role(role),
-        shape,
-        strides,
+        shape: array.shape().iter().map(|&n| n as i64).collect(),
+        strides: array.strides().iter().map(|&n| n as i64).collect(),
+        role,
+        bytes: Some(bytes),
         back: None,
     }
 }

@@ -13,6 +13,7 @@ use crate::args::{Arg, Args, Kind};
 use crate::builder::Parameter as KernelParameter;
 use crate::kernel::{Kernel, Refused};
 use crate::report::{Failure, Report};
+use crate::tile::types::is_fp8;
 use crate::tile::{Lane, Number};
 
 /// Programs in x, y and z: one number, or one to three in an array.
@@ -159,13 +160,13 @@ pub fn run<'a>(kernel: &Kernel, grid: impl Into<Grid>, args: impl Args<'a>) -> R
     Launcher::new().run(kernel, grid, args)
 }
 
-fn launch(kernel: &Kernel, grid: &Grid, args: Vec<Arg<'_>>, options: Options) -> Result<Report, Failure> {
+fn launch(kernel: &Kernel, grid: &Grid, mut args: Vec<Arg<'_>>, options: Options) -> Result<Report, Failure> {
     let module = kernel.build()?;
     let Some(function) = kernel.function() else {
         return Err(Refused::from(Error::input("the kernel was not built")).into());
     };
     fits(kernel, &args)?;
-    let (bound, data) = bind(kernel, grid, &args)?;
+    let (bound, data) = bind(kernel, grid, &mut args)?;
     let Some(launch) = bound.launches.first() else {
         return Err(Refused::from(Error::input("there is nothing to launch")).into());
     };
@@ -196,6 +197,10 @@ fn fits(kernel: &Kernel, args: &[Arg<'_>]) -> Result<(), Refused> {
     for (parameter, arg) in parameters.iter().zip(args) {
         let given = match (parameter.ty.lane, &arg.0) {
             (Lane::Pointer(dtype), Kind::Tensor(tensor)) if tensor.dtype == dtype => continue,
+            // Rust has no 8-bit floats: their bytes are given.
+            (Lane::Pointer(dtype), Kind::Tensor(tensor)) if is_fp8(dtype) && tensor.dtype == Dtype::U8 => {
+                continue;
+            }
             (Lane::Pointer(_), Kind::Null) => continue,
             (Lane::Number(dtype), Kind::Number(number)) if holds(dtype, *number) => continue,
             (_, Kind::Tensor(tensor)) => format!("an array of {}", tensor.dtype.name()),
@@ -229,14 +234,15 @@ fn holds(dtype: Dtype, number: Number) -> bool {
     }
 }
 
-fn bind(kernel: &Kernel, grid: &Grid, args: &[Arg<'_>]) -> Result<(Bound, GivenData), Refused> {
+fn bind(kernel: &Kernel, grid: &Grid, args: &mut [Arg<'_>]) -> Result<(Bound, GivenData), Refused> {
     let mut builder = LaunchBuilder::new("kernel.ttir")
         .name(kernel.name())
         .grid(&grid.0);
     for (parameter, arg) in kernel.parameters.iter().zip(args) {
         let name = &parameter.name;
-        builder = match &arg.0 {
-            Kind::Tensor(tensor) => builder.tensor(name, tensor.init.clone()),
+        let (Lane::Number(dtype) | Lane::Pointer(dtype)) = parameter.ty.lane;
+        builder = match &mut arg.0 {
+            Kind::Tensor(tensor) => builder.tensor(name, tensor.init(dtype)),
             Kind::Null => builder.none(name),
             Kind::Number(Number::Bool(value)) => builder.scalar(name, *value),
             Kind::Number(Number::Int(value)) => {

@@ -29,7 +29,7 @@ use crate::sources::RustFiles;
 ///
 /// scale::<1024>(0.5).build().unwrap();
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Kernel {
     name: String,
     pub(crate) parameters: Vec<Parameter>,
@@ -126,6 +126,18 @@ fn built(core: Core, at: &Location<'_>) -> Result<Built, Vec<Mistake>> {
             .iter()
             .flat_map(|error| internal(error.to_string()))
             .collect()),
+    }
+}
+
+/// Its name and parameters.
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Kernel({}", self.name)?;
+        for (i, parameter) in self.parameters.iter().enumerate() {
+            let before = if i == 0 { ": " } else { ", " };
+            write!(f, "{before}{} {}", parameter.name, parameter.ty)?;
+        }
+        f.write_str(")")
     }
 }
 

@@ -138,14 +138,14 @@ fn loops_and_branches() {
             let _ = k.reduce(start, 0, |a, b| a.lt(b));
         },
         &[
-            "what the loop carries is `f32[8]` at first and `f16[8]` then @ for_range(0, 4, 1, start, |_, sum| sum.to(F16)) @ to(F16) (`f16[8]` is made here) help: it keeps its type: convert or broadcast one of them",
-            "what the loop carries, number 2, is `f32[8]` at first and `f32` then @ for_range(0, 4, 1, (start, start), |_, (a, b)| (a, b.sum(0))) @ sum(0) (`f32` is made here) help: it keeps its type: convert or broadcast one of them",
+            "the loop starts with `f32[8]` and goes on with `f16[8]` @ for_range(0, 4, 1, start, |_, sum| sum.to(F16)) @ to(F16) (`f16[8]` is made here) help: the type stays the same: convert or broadcast one of them",
+            "the loop starts with `f32[8]` (number 2) and goes on with `f32` @ for_range(0, 4, 1, (start, start), |_, (a, b)| (a, b.sum(0))) @ sum(0) (`f32` is made here) help: the type stays the same: convert or broadcast one of them",
             "a loop in steps of 0: the step is positive @ for_range(0, 4, 0, start, |_, sum| sum)",
             "`0.5` as a loop's start, end or step: it takes one integer @ for_range(0, 0.5, 1, start, |_, sum| sum)",
             "a condition of type `i1[8]`: a branch or loop takes one truth value @ if_else(start.gt(0), || start, || start) help: choose lane by lane with `where_`, or reduce the tile to one number first",
-            "what `if_else` carries is `f32[8]` at first and `f16[8]` then @ if_else(k.program_id(0).eq(0), || start, || k.zeros([8], F16)) @ zeros([8], F16) (`f16[8]` is made here) help: it keeps its type: convert or broadcast one of them",
+            "one branch gives `f32[8]`, the other `f16[8]` @ if_else(k.program_id(0).eq(0), || start, || k.zeros([8], F16)) @ zeros([8], F16) (`f16[8]` is made here) help: the type stays the same: convert or broadcast one of them",
             "a condition or mask of type `i32` @ while_(k.constant(0), |n| n, |n| n + 1) help: compare it, for example with `.ne(0)`: conditions and masks are truth values (`i1`)",
-            "what the combination carries is `f32` at first and `i1` then @ reduce(start, 0, |a, b| a.lt(b)) @ lt(b) (`i1` is made here) help: it keeps its type: convert or broadcast one of them",
+            "a combination of two `f32` gives `i1` @ reduce(start, 0, |a, b| a.lt(b)) @ lt(b) (`i1` is made here) help: the type stays the same: convert or broadcast one of them",
         ],
     );
 }

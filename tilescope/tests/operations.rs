@@ -462,3 +462,43 @@ fn operands_may_be_references_and_generic() {
     let y: Vec<i16> = of(integers(), |_, x| x.to(dtype));
     assert_eq!(y, each(integers(), |x| x as i16));
 }
+
+#[test]
+fn eight_bit_floats_are_given_as_bytes() {
+    use tilescope::F8E4M3;
+    let kernel = Kernel::new("halve", |k| {
+        let p = k.ptr_to("p", F8E4M3) + k.arange(0, 2);
+        k.store(p, k.load(p, None, None).to(F32) * 0.5, None);
+    });
+    // 1.0 and -448, the least.
+    let mut bytes = vec![0x38u8, 0xfe];
+    check(&kernel, 1, (&mut bytes,)).unwrap();
+    assert_eq!(bytes, [0x30, 0xf6]);
+}
+
+#[test]
+fn views_keep_their_layout() {
+    use ndarray::s;
+    let kernel = Kernel::new("copy", |k| {
+        let (x, y) = (k.ptr::<i32>("x"), k.ptr::<i32>("y"));
+        let [row, col] = ["row", "col"].map(|name| k.scalar::<i64>(name));
+        let (i, j) = (k.arange(0, 4).col(), k.arange(0, 2).row());
+        k.store(y + i * 2 + j, k.load(x + i * row + j * col, None, None), None);
+    });
+    let whole = Array2::from_shape_fn((8, 8), |(i, j)| (10 * i + j) as i32);
+    for view in [
+        whole.slice(s![2..6, 3..5]),
+        whole.slice(s![..;2, ..;4]),
+        whole.slice(s![2..6;-1, 1..3]),
+        whole.slice(s![2..4, 1..5]).reversed_axes(),
+    ] {
+        let mut y = Array2::<i32>::zeros((4, 2));
+        let (row, col) = (view.strides()[0] as i64, view.strides()[1] as i64);
+        check(&kernel, 1, (view, out(&mut y), row, col)).unwrap();
+        assert_eq!(y, view);
+    }
+    // What lies between the rows of a view is not part of it.
+    let mut y = Array2::<i32>::zeros((4, 2));
+    let failure = check(&kernel, 1, (whole.slice(s![2..6, 3..5]), out(&mut y), 8, 2)).unwrap_err();
+    assert!(failure.to_string().contains("outside"), "{failure}");
+}

@@ -1,5 +1,7 @@
 //! Arithmetic, comparison, choice: what two operands give, in the type in which they meet.
 
+use std::panic::Location;
+
 use tilescope_ir::attrs::{Attrs, FloatPredicate, IntPredicate};
 use tilescope_ir::{OpCode, Shape};
 use tilescope_launch::Dtype;
@@ -117,6 +119,14 @@ impl<'k> Tile<'k> {
     #[track_caller]
     pub(crate) fn binary(self, op: Binary, other: impl Operand<'k>) -> Tile<'k> {
         self.k.binary(op, self, other)
+    }
+
+    /// The operation at a line that was kept.
+    pub(crate) fn binary_at(self, at: &Location<'_>, op: Binary, other: Tile<'k>) -> Tile<'k> {
+        self.k.make_at(at, |core| {
+            let (a, b) = (core.take(self.given())?, core.take(other.given())?);
+            core.binary(op, a, b)
+        })
     }
 
     #[track_caller]

@@ -17,6 +17,26 @@ use super::types::{TileType, is_signed};
 use crate::Tile;
 use crate::builder::{Builder, Core, Input, Made, OpenBody, Stop, Value, wrong};
 
+/// What keeps the types of what it takes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Flow {
+    Loop,
+    Branches,
+    Combination,
+}
+
+impl Flow {
+    /// Says that number `which` (none if there is only one) is of two types.
+    fn differs(self, which: Option<usize>, first: TileType, then: TileType) -> String {
+        let which = which.map_or(String::new(), |n| format!(" (number {n})"));
+        match self {
+            Flow::Loop => format!("the loop starts with `{first}`{which} and goes on with `{then}`"),
+            Flow::Branches => format!("one branch gives `{first}`{which}, the other `{then}`"),
+            Flow::Combination => format!("a combination of two `{first}`{which} gives `{then}`"),
+        }
+    }
+}
+
 /// Known tiles of a structure, with their positions in it.
 type Known = Vec<(usize, Value)>;
 
@@ -88,7 +108,7 @@ impl Builder {
         let inside = self.in_places(&initial, &known, args.get(1..).unwrap_or_default());
         let next = tiles_of(&body(index, carried.with_tiles(&mut inside.into_iter())));
         let results = self.attempt_at(at, |core| {
-            let next = core.same_types("the loop", &initial, &known, &next);
+            let next = core.same_types(Flow::Loop, &initial, &known, &next);
             let ends = next.as_ref().map_or(&[][..], |next| next);
             let region = core.close_body(open, OpCode::Yield, ends);
             next?;
@@ -139,7 +159,7 @@ impl Builder {
         let second = tiles_of(&otherwise());
         let results = self.attempt_at(at, |core| {
             let (known, then) = closed.ok_or(Stop::Broken)?;
-            let next = core.same_types("`if_else`", &given, &known, &second);
+            let next = core.same_types(Flow::Branches, &given, &known, &second);
             let ends = next.as_ref().map_or(&[][..], |next| next);
             let otherwise = opened.map(|open| core.close_body(open, OpCode::Yield, ends));
             next?;
@@ -196,7 +216,7 @@ impl Builder {
         let inside = self.in_places(&initial, &known, &args);
         let next = tiles_of(&body(carried.with_tiles(&mut inside.into_iter())));
         let results = self.attempt_at(at, |core| {
-            let next = core.same_types("the loop", &initial, &known, &next);
+            let next = core.same_types(Flow::Loop, &initial, &known, &next);
             let ends = next.as_ref().map_or(&[][..], |next| next);
             let after = core.close_body(opened, OpCode::Yield, ends);
             next?;
@@ -335,13 +355,13 @@ impl Core {
     /// The next values of what a body carries, which have the types of the first.
     pub(crate) fn same_types(
         &self,
-        what: &str,
+        flow: Flow,
         first: &[Tile<'_>],
         known: &[(usize, Value)],
         next: &[Tile<'_>],
     ) -> Made<Vec<Value>> {
         if first.len() != next.len() {
-            let message = format!("{what} takes {} tiles and is given {}", first.len(), next.len());
+            let message = format!("{} tiles at first and {} then", first.len(), next.len());
             return Err(message.into());
         }
         let mut values = Vec::new();
@@ -349,18 +369,11 @@ impl Core {
             let Some(&tile) = next.get(*place) else { continue };
             let value = self.take_tile(tile)?;
             if value.ty != was.ty {
-                let which = if first.len() == 1 {
-                    String::new()
-                } else {
-                    format!(", number {},", place + 1)
-                };
-                return Err(wrong(format!(
-                    "what {what} carries{which} is `{}` at first and `{}` then",
-                    was.ty, value.ty
-                ))
-                .also(value, format!("`{}` is made here", value.ty))
-                .help("it keeps its type: convert or broadcast one of them")
-                .into());
+                let which = (first.len() > 1).then_some(place + 1);
+                return Err(wrong(flow.differs(which, was.ty, value.ty))
+                    .also(value, format!("`{}` is made here", value.ty))
+                    .help("the type stays the same: convert or broadcast one of them")
+                    .into());
             }
             values.push(value);
         }

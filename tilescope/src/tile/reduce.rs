@@ -8,57 +8,71 @@ use std::panic::Location;
 use tilescope_ir::{Attrs, OpCode};
 use tilescope_launch::Dtype;
 
+use super::arith::{Binary, Compare};
 use super::carried::{Carried, tiles_of};
+use super::control::Flow;
 use super::shape::axis_of;
 use super::types::{TileType, bits, is_signed};
 use crate::Tile;
-use crate::builder::{Builder, Core, Made, Stop, Value, wrong};
+use crate::builder::{Builder, Core, Input, Made, Stop, Value, wrong};
 
 impl<'k> Tile<'k> {
     /// The sum along a dimension, which goes away. `x.flatten().sum(0)` is the sum of all.
     #[track_caller]
     pub fn sum(self, axis: i32) -> Tile<'k> {
-        self.k.reduce(self.summed(), axis, |a, b| a + b)
+        let at = Location::caller();
+        self.k
+            .reduce(self.summed(), axis, |a, b| a.binary_at(at, Binary::Add, b))
     }
 
     /// The largest number along a dimension, which goes away; NaN is passed over.
     #[track_caller]
     pub fn max(self, axis: i32) -> Tile<'k> {
-        self.k.reduce(self.at_least_32(), axis, |a, b| a.maximum(b))
+        let at = Location::caller();
+        self.k.reduce(self.at_least_32(), axis, |a, b| {
+            a.binary_at(at, Binary::Maximum, b)
+        })
     }
 
     /// The smallest number along a dimension, which goes away; NaN is passed over.
     #[track_caller]
     pub fn min(self, axis: i32) -> Tile<'k> {
-        self.k.reduce(self.at_least_32(), axis, |a, b| a.minimum(b))
+        let at = Location::caller();
+        self.k.reduce(self.at_least_32(), axis, |a, b| {
+            a.binary_at(at, Binary::Minimum, b)
+        })
     }
 
     /// Where along a dimension the largest number stands, the first of several, as `i32`.
     #[track_caller]
     pub fn argmax(self, axis: i32) -> Tile<'k> {
-        self.first_of(axis, |a, b| a.gt(b))
+        self.first_of(axis, Compare::Gt)
     }
 
     /// Where along a dimension the smallest number stands, the first of several, as `i32`.
     #[track_caller]
     pub fn argmin(self, axis: i32) -> Tile<'k> {
-        self.first_of(axis, |a, b| a.lt(b))
+        self.first_of(axis, Compare::Lt)
     }
 
     /// Sums of the numbers so far along a dimension.
     #[track_caller]
     pub fn cumsum(self, axis: i32) -> Tile<'k> {
-        self.k.scan(self.summed(), axis, |a, b| a + b)
+        let at = Location::caller();
+        self.k
+            .scan(self.summed(), axis, |a, b| a.binary_at(at, Binary::Add, b))
     }
 
     /// Products of the numbers so far along a dimension.
     #[track_caller]
     pub fn cumprod(self, axis: i32) -> Tile<'k> {
-        self.k.scan(self.summed(), axis, |a, b| a * b)
+        let at = Location::caller();
+        self.k
+            .scan(self.summed(), axis, |a, b| a.binary_at(at, Binary::Mul, b))
     }
 
     #[track_caller]
-    fn first_of(self, axis: i32, wins: impl Fn(Tile<'k>, Tile<'k>) -> Tile<'k>) -> Tile<'k> {
+    fn first_of(self, axis: i32, wins: Compare) -> Tile<'k> {
         let at = Location::caller();
         let value = self.at_least_32();
         let indices = self.k.make_at(at, |core| {
@@ -66,8 +80,22 @@ impl<'k> Tile<'k> {
             core.indices(value, axis)
         });
         let (_, index) = self.k.reduce((value, indices), axis, |(a, i), (b, j)| {
-            let first = wins(a, b) | (a.eq(b) & i.lt(j));
-            (a.k.where_(first, a, b), a.k.where_(first, i, j))
+            // Closures do not pass the author's line on by themselves.
+            let first = self.k.make_at(at, |core| {
+                let [a, i, b, j] = [a, i, b, j].map(|tile| core.take_tile(tile).map(Input::Value));
+                let (a, i, b, j) = (a?, i?, b?, j?);
+                let (wins, ties) = (core.compare(wins, a, b)?, core.compare(Compare::Eq, a, b)?);
+                let earlier = core.compare(Compare::Lt, i, j)?;
+                let earlier = core.binary(Binary::BitAnd, Input::Value(ties), Input::Value(earlier))?;
+                core.binary(Binary::BitOr, Input::Value(wins), Input::Value(earlier))
+            });
+            let choose = |a: Tile<'k>, b: Tile<'k>| {
+                self.k.make_at(at, |core| {
+                    let (first, a, b) = (core.take_tile(first)?, core.take_tile(a)?, core.take_tile(b)?);
+                    Ok(core.emit(OpCode::Select, &[first, a, b], Attrs::None, a.ty))
+                })
+            };
+            (choose(a, b), choose(i, j))
         });
         index
     }
@@ -148,7 +176,7 @@ impl Builder {
         let combined = tiles_of(&combine(side(left), side(right)));
         let results = self.attempt_at(at, |core| {
             let known: Vec<(usize, Value)> = left.iter().copied().enumerate().collect();
-            let next = core.same_types("the combination", &given, &known, &combined);
+            let next = core.same_types(Flow::Combination, &given, &known, &combined);
             let ends = next.as_ref().map_or(&[][..], |next| next);
             let (end, types) = match code {
                 OpCode::Reduce => (OpCode::ReduceReturn, without(&values, axis)),
