@@ -7,24 +7,73 @@ use std::rc::Rc;
 
 use tilescope_diagnostics::{Error, closest};
 
-use super::{Builtin, Kind, iterate, types};
+use super::{
+    Builtin, Kind, core, dot, hints, iterate, libdevice, libdevice_table, math, memory, operate, random,
+    reduce, sort, target, triton, types,
+};
 use crate::cx::Cx;
 use crate::types::{Dtype, Elem, PtrTy, Ty};
 use crate::value::{Module, Value};
 
 /// All tables.
 static TABLES: &[&[Builtin]] = &[
+    triton::TABLE,
+    triton::HOST,
+    core::GRID,
+    core::MAKING,
+    core::SHAPES,
+    core::CASTS,
+    core::OPERATORS,
+    memory::ACCESS,
+    memory::BLOCK_POINTERS,
+    memory::DESCRIPTORS,
+    memory::ATOMICS,
+    memory::OTHER_ATOMICS,
+    math::STANDARD,
+    reduce::GENERAL,
+    reduce::STANDARD,
+    reduce::EXTREMA,
+    reduce::POSITIONS,
+    sort::TABLE,
+    sort::SORTS,
+    sort::MERGES,
+    dot::TABLE,
+    libdevice::TABLE,
+    hints::HINTS,
+    hints::DEBUG,
+    iterate::RANGES,
+    iterate::TABLE,
     types::CLASSES,
     types::ABSTRACT,
     types::PROPAGATE_NAN,
+    math::ELEMENTARY,
+    math::TABLE,
+    random::TABLE,
+    core::TENSOR_METHODS,
+    operate::BINARY,
+    operate::COMPARE,
+    operate::UNARY,
+    memory::DESCRIPTOR_METHODS,
+    memory::DESCRIPTOR_ATOMICS,
+    types::QUERIES,
+    types::METHODS,
     types::ENUMS,
     types::SIGNEDNESS,
     types::KINDS,
-    types::QUERIES,
-    types::METHODS,
+    target::INFO,
+    target::BACKENDS,
+    target::CUDA,
+    target::CUSTOM_FLOATS,
+    target::HIP,
+    libdevice_table::ROWS,
     types::FUNCTIONS,
-    iterate::RANGES,
-    iterate::TABLE,
+    libdevice::EXTERN,
+    triton::PRIVATE,
+    triton::DECORATORS,
+    triton::STANDARD,
+    reduce::COMBINE,
+    reduce::COMBINE_INDEXED,
+    sort::IMPL,
 ];
 
 /// All rows of all tables.

@@ -346,7 +346,7 @@ fn codegen_name(cx: &mut Cx<'_>, ty: Ty) -> Result<Value> {
     Ok(Value::str(python_name(number(cx, &ty)?)))
 }
 
-fn get_int_dtype(cx: &mut Cx<'_>, bits: i64, signed: bool) -> Result<Value> {
+pub(super) fn get_int_dtype(cx: &mut Cx<'_>, bits: i64, signed: bool) -> Result<Value> {
     int_dtype(bits, signed)
         .map(|dtype| Value::Type(Ty::num(dtype)))
         .ok_or_else(|| cx.error(format!("there is no integer type of {bits} bits")))
