@@ -24,6 +24,17 @@ fn predicates(op: CompareOp) -> Option<(FloatPredicate, IntPredicate, IntPredica
     })
 }
 
+/// The comparison that says the same of swapped operands.
+fn reflected(op: CompareOp) -> CompareOp {
+    match op {
+        CompareOp::Lt => CompareOp::Gt,
+        CompareOp::Le => CompareOp::Ge,
+        CompareOp::Gt => CompareOp::Lt,
+        CompareOp::Ge => CompareOp::Le,
+        other => other,
+    }
+}
+
 impl Cx<'_> {
     /// A comparison where at least one side is a run-time tensor (not `is`, `in`).
     ///
@@ -34,6 +45,9 @@ impl Cx<'_> {
             let error = self.error(format!("`{}` of a run-time value", op.symbol()));
             return Err(error.help("run-time values have no identity; compare them with `==`"));
         };
+        if let (Value::Int(_) | Value::Bool(_) | Value::Float(_), Value::Tensor(_)) = (l, r) {
+            return self.compare(reflected(op), r, l); // the tensor's method is called, as in Python
+        }
         let (a, b) = self.operands(l, r, Rules::default())?;
         let dtype = self.number_type(&a)?;
         let (code, attrs) = match dtype {

@@ -23,6 +23,8 @@ pub mod memory;
 pub mod promote;
 pub mod reduce;
 pub mod shape;
+#[cfg(test)]
+mod tests;
 
 use tilescope_ir::{Attrs, OpCode, Shape, Type};
 
