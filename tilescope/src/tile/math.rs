@@ -1,15 +1,27 @@
 //! Functions of one lane.
 
-use tilescope_ir::{Attrs, OpCode};
+use tilescope_ir::OpCode;
+use tilescope_ir::attrs::{Attrs, Extern};
 use tilescope_launch::Dtype;
 
 use super::operand::{Number, Operand};
 use super::types::is_signed;
 use crate::Tile;
-use crate::builder::{Builder, Core, Input, Made, wrong};
+use crate::builder::{Builder, Core, Input, Made, Stop, Value, wrong};
+
+/// Where a function comes from.
+#[derive(Debug, Clone, Copy)]
+enum Origin {
+    /// An operation of the IR.
+    Op(OpCode),
+    /// A function of NVIDIA's libdevice: `__nv_NAME` for `f64`, `__nv_NAMEf` for `f32`.
+    Library(&'static str),
+}
+
+use Origin::{Library, Op};
 
 macro_rules! functions {
-    ($($(#[$doc:meta])* $method:ident $code:ident;)*) => {
+    ($($(#[$doc:meta])* $method:ident $origin:expr;)*) => {
         impl<'k> Tile<'k> {$(
             $(#[$doc])*
             ///
@@ -18,7 +30,8 @@ macro_rules! functions {
             pub fn $method(self) -> Tile<'k> {
                 self.k.make(|core| {
                     let value = core.take(Operand::given(self))?;
-                    core.function(OpCode::$code, stringify!($method), value)
+                    let value = core.wide_float(value, stringify!($method))?;
+                    core.function($origin, &[value])
                 })
             }
         )*}
@@ -27,43 +40,43 @@ macro_rules! functions {
 
 functions! {
     /// e to a power.
-    exp Exp;
+    exp Op(OpCode::Exp);
     /// Two to a power.
-    exp2 Exp2;
+    exp2 Op(OpCode::Exp2);
     /// e to a power, minus one.
-    exp_m1 ExpM1;
+    exp_m1 Library("expm1");
     /// Natural logarithm.
-    ln Log;
+    ln Op(OpCode::Log);
     /// Logarithm to base two.
-    log2 Log2;
+    log2 Op(OpCode::Log2);
     /// Logarithm to base ten.
-    log10 Log10;
+    log10 Library("log10");
     /// Natural logarithm of one plus the operand.
-    ln_1p Log1p;
+    ln_1p Library("log1p");
     /// Square root.
-    sqrt Sqrt;
+    sqrt Op(OpCode::Sqrt);
     /// One over the square root.
-    rsqrt Rsqrt;
+    rsqrt Op(OpCode::Rsqrt);
     /// Sine of radians.
-    sin Sin;
+    sin Op(OpCode::Sin);
     /// Cosine of radians.
-    cos Cos;
+    cos Op(OpCode::Cos);
     /// Tangent of radians.
-    tan Tan;
+    tan Library("tan");
     /// Hyperbolic tangent.
-    tanh Tanh;
+    tanh Library("tanh");
     /// Inverse tangent.
-    atan Atan;
+    atan Library("atan");
     /// Error function.
-    erf Erf;
+    erf Op(OpCode::Erf);
     /// Largest integer not above.
-    floor Floor;
+    floor Op(OpCode::Floor);
     /// Smallest integer not below.
-    ceil Ceil;
+    ceil Op(OpCode::Ceil);
     /// Integer part, toward zero.
-    trunc Trunc;
+    trunc Library("trunc");
     /// Nearest integer, halves to the even one.
-    round_ties_even RoundEven;
+    round_ties_even Library("rint");
 }
 
 impl<'k> Tile<'k> {
@@ -100,7 +113,7 @@ impl<'k> Tile<'k> {
             let shape = core.common_shape(x, y)?;
             let (x, y) = (core.shape_to(x, shape)?, core.shape_to(y, shape)?);
             core.wide_float(Input::Value(x), "pow")?;
-            Ok(core.emit(OpCode::PowF, &[x, y], Attrs::None, x.ty))
+            core.function(Library("pow"), &[x, y])
         })
     }
 
@@ -164,9 +177,21 @@ impl Builder {
 }
 
 impl Core {
-    fn function(&mut self, code: OpCode, name: &str, value: Input) -> Made {
-        let value = self.wide_float(value, name)?;
-        Ok(self.emit(code, &[value], Attrs::None, value.ty))
+    /// A function of values of one type, `f32` or `f64`.
+    fn function(&mut self, origin: Origin, operands: &[Value]) -> Made {
+        let ty = operands.first().ok_or(Stop::Broken)?.ty;
+        let name = match origin {
+            Op(code) => return Ok(self.emit(code, operands, Attrs::None, ty)),
+            Library(name) => name,
+        };
+        let suffix = if ty.dtype() == Some(Dtype::F32) { "f" } else { "" };
+        let attrs = Attrs::Extern(Box::new(Extern {
+            libname: "".into(),
+            libpath: "".into(),
+            symbol: format!("__nv_{name}{suffix}").into(),
+            pure: true,
+        }));
+        Ok(self.emit(OpCode::ExternElementwise, operands, attrs, ty))
     }
 
     /// A value of `f32` or `f64`, which the functions of the GPU take.
