@@ -196,6 +196,18 @@ fn functions_are_near_those_of_rust() {
             );
         }
     }
+    for y in of::<f32, f32>(floats(), |_, x| {
+        x.tan() - x.sin() / x.cos() + x.trunc() - x.to(I32)
+    }) {
+        assert!(y.abs() < 1e-5, "{y}");
+    }
+    let y: Vec<f32> = of(floats(), |_, x| (x * 2).round_ties_even() + (x.atan() * 0).erf());
+    assert_eq!(y, each(floats(), |x| (x * 2.0).round_ties_even()));
+    let y: Vec<f32> = of(floats(), |_, x| x.abs().ln_1p().exp_m1());
+    assert!(
+        y.iter().zip(floats()).all(|(y, x)| (y - x.abs()).abs() < 1e-5),
+        "{y:?}"
+    );
     let y: Vec<f32> = of(floats(), |_, x| x.mul_add(2, x));
     assert_eq!(y, each(floats(), |x| x.mul_add(2.0, x)));
 }
