@@ -5,12 +5,13 @@
 
 use std::rc::Rc;
 
-use num_traits::{ToPrimitive, Zero};
+use num_traits::ToPrimitive;
 use tilescope_diagnostics::Error;
 
 use super::{Bound, Builtin};
 use crate::ast::Span;
 use crate::cx::{Cx, Result};
+use crate::konst;
 use crate::types::{Dtype, Ty};
 use crate::value::{Descriptor, Tensor, Value};
 
@@ -126,24 +127,16 @@ impl FromArg for Rc<Descriptor> {
 
 impl FromArg for i64 {
     fn from_arg(cx: &mut Cx<'_>, arg: Arg<'_>) -> Result<Self> {
-        match arg.value {
-            Value::Int(int) => int
-                .to_i64()
-                .ok_or_else(|| arg.mismatch(cx, "an integer of 64 bits")),
-            Value::Bool(bool) => Ok(i64::from(*bool)),
-            _ => Err(arg.mismatch(cx, "a compile-time integer")),
+        match konst::as_int(arg.value) {
+            Some(int) => int.to_i64().ok_or_else(|| arg.mismatch(cx, "an integer of 64 bits")),
+            None => Err(arg.mismatch(cx, "a compile-time integer")),
         }
     }
 }
 
 impl FromArg for bool {
     fn from_arg(cx: &mut Cx<'_>, arg: Arg<'_>) -> Result<Self> {
-        match arg.value {
-            Value::Bool(bool) => Ok(*bool),
-            Value::Int(int) => Ok(!int.is_zero()),
-            Value::None => Ok(false),
-            _ => Err(arg.mismatch(cx, "a compile-time `True` or `False`")),
-        }
+        konst::truth(arg.value).map_err(|_| arg.mismatch(cx, "a compile-time truth value"))
     }
 }
 

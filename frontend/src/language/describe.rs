@@ -44,8 +44,6 @@ impl Value {
             Value::Module(Module::File(_)) => "a module".to_string(),
             Value::Opaque(why) => format!("something unknown at compile time ({why})"),
             Value::Error => "a value in error".to_string(),
-            #[allow(unreachable_patterns, reason = "values that other layers add")]
-            _ => "something else".to_string(),
         }
     }
 }
@@ -60,35 +58,4 @@ fn shortened(text: &str) -> String {
         return text.to_string();
     }
     text.chars().take(LONGEST).chain("…".chars()).collect()
-}
-
-impl Value {
-    /// It as `print` shows it, as far as it is known at compile time.
-    pub fn text(&self) -> String {
-        match self {
-            Value::None => "None".to_string(),
-            Value::Bool(true) => "True".to_string(),
-            Value::Bool(false) => "False".to_string(),
-            Value::Int(int) => int.to_string(),
-            Value::Float(float) if float.is_nan() => "nan".to_string(),
-            Value::Float(float) if float.is_infinite() => {
-                if *float > 0.0 { "inf" } else { "-inf" }.to_string()
-            }
-            Value::Float(float) => format!("{float:?}"),
-            Value::Str(text) => text.to_string(),
-            Value::Type(ty) => ty.to_string(),
-            Value::Tuple(tuple) => {
-                let texts: Vec<String> = tuple.items.iter().map(Value::text).collect();
-                format!("({})", texts.join(", "))
-            }
-            Value::Tensor(tensor) => match tensor.ty.shape() {
-                Some(shape) => format!(
-                    "{}{shape:?}",
-                    tensor.ty.elem().map(|e| e.to_string()).unwrap_or_default()
-                ),
-                None => format!("{}[]", tensor.ty),
-            },
-            other => other.describe(),
-        }
-    }
 }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::args::{FromArg, Ints};
 use super::{Bound, builtins, raw_builtins};
 use crate::cx::{Cx, Result};
+use crate::konst;
 use crate::semantic::hint::Hint;
 use crate::value::Value;
 
@@ -61,7 +62,7 @@ fn static_print(
     _file: Value,
     _flush: Value,
 ) -> Result<()> {
-    let texts: Vec<String> = values.iter().map(Value::text).collect();
+    let texts: Vec<String> = values.iter().map(konst::str).collect();
     cx.notes.push(texts.join(&sep));
     Ok(())
 }
@@ -73,7 +74,7 @@ fn device_print(cx: &mut Cx<'_>, prefix: Rc<str>, args: Vec<Value>, hex: bool) -
 fn device_assert(cx: &mut Cx<'_>, condition: Value, message: Value, mask: Value) -> Result<()> {
     let message = match &message {
         Value::Str(text) => text.to_string(),
-        other => other.text(),
+        other => konst::str(other),
     };
     cx.device_assert(&condition, &message, &mask)
 }

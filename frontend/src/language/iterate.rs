@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::args::Arg;
 use super::{Bound, builtins, raw_builtins};
 use crate::cx::{Cx, Result};
+use crate::konst;
 use crate::value::{Condition, Range, Value};
 
 raw_builtins! { RANGES in "triton.language", Class, range;
@@ -23,8 +24,8 @@ fn range(cx: &mut Cx<'_>, args: &Bound) -> Result<Value> {
         let arg = args.arg(index);
         match arg.value {
             Value::None if index > 0 => Ok(None),
-            Value::Int(_) | Value::Bool(_) => Ok(Some(arg.value.clone())),
             Value::Tensor(_) if !is_static => Ok(Some(arg.value.clone())),
+            _ if konst::as_int(arg.value).is_some() => Ok(Some(arg.value.clone())),
             _ => Err(refuse_bound(cx, &arg, is_static)),
         }
     };

@@ -29,6 +29,8 @@ mod random;
 mod reduce;
 mod sort;
 mod target;
+#[cfg(test)]
+mod tests;
 mod triton;
 mod types;
 

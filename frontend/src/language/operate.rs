@@ -1,11 +1,9 @@
 //! Operators on values of either kind: Python's on two compile-time values, Triton's where one is a tensor.
 
-use num_bigint::{BigInt, Sign};
-use num_traits::Zero;
-
 use super::{Bound, raw_builtins};
 use crate::ast::{BinaryOp, CompareOp, UnaryOp};
 use crate::cx::{Cx, Result};
+use crate::konst;
 use crate::value::{Tensor, Value};
 
 raw_builtins! { BINARY in "triton.language.tensor", Method, binary;
@@ -99,23 +97,12 @@ fn unary(cx: &mut Cx<'_>, args: &Bound) -> Result<Value> {
     }
 }
 
-/// `l op r`: of two integers as Python has it, else as Triton has it.
+/// `l op r`: of two compile-time values as Python has it, else as Triton has it.
 pub(super) fn operate(cx: &mut Cx<'_>, op: BinaryOp, l: &Value, r: &Value) -> Result<Value> {
-    if let (Value::Int(l), Value::Int(r)) = (l, r) {
-        let done = match op {
-            BinaryOp::Add => Some(l + r),
-            BinaryOp::Sub => Some(l - r),
-            BinaryOp::Mul => Some(l * r),
-            BinaryOp::FloorDiv => floor_div(l, r).map(|(quotient, _)| quotient),
-            BinaryOp::Mod => floor_div(l, r).map(|(_, remainder)| remainder),
-            _ => None,
-        };
-        return match done {
-            Some(value) => Ok(Value::Int(value)),
-            None => Err(cx.error(format!("`{l} {} {r}` has no value", op.symbol()))),
-        };
+    if l.is_runtime() || r.is_runtime() {
+        return cx.binary(op, l, r);
     }
-    numbers(cx, op, l, r)
+    konst::binary(op, l, r).map_err(|why| cx.error(why))
 }
 
 /// `l op r` as Triton computes it, of two constants too: they become tensors.
@@ -132,38 +119,5 @@ pub(super) fn tensor(cx: &mut Cx<'_>, op: BinaryOp, l: &Value, r: &Value) -> Res
     match numbers(cx, op, l, r)? {
         Value::Tensor(tensor) => Ok(tensor),
         other => cx.to_tensor(&other),
-    }
-}
-
-/// Quotient toward minus infinity and remainder with the divisor's sign; none by zero.
-pub(super) fn floor_div(l: &BigInt, r: &BigInt) -> Option<(BigInt, BigInt)> {
-    if r.is_zero() {
-        return None;
-    }
-    let (quotient, remainder) = (l / r, l % r);
-    if remainder.is_zero() || (remainder.sign() == Sign::Minus) == (r.sign() == Sign::Minus) {
-        Some((quotient, remainder))
-    } else {
-        Some((quotient - 1, remainder + r))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn division_rounds_down_as_in_python() {
-        for (l, r, quotient, remainder) in [
-            (7, 2, 3, 1),
-            (-7, 2, -4, 1),
-            (7, -2, -4, -1),
-            (-7, -2, 3, -1),
-            (6, -3, -2, 0),
-        ] {
-            let expected = (BigInt::from(quotient), BigInt::from(remainder));
-            assert_eq!(floor_div(&BigInt::from(l), &BigInt::from(r)), Some(expected));
-        }
-        assert_eq!(floor_div(&BigInt::from(1), &BigInt::from(0)), None);
     }
 }

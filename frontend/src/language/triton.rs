@@ -5,12 +5,14 @@
 //! here too.
 
 use num_bigint::BigInt;
-use num_traits::{One, Signed};
+use num_traits::Signed;
 
-use super::operate::floor_div;
+use super::operate::operate;
 use super::types::get_int_dtype;
 use super::{Bound, builtins, raw_builtins};
+use crate::ast::BinaryOp;
 use crate::cx::{Cx, Result};
+use crate::konst::{self, functions};
 use crate::value::Value;
 
 builtins! { TABLE in "triton";
@@ -64,44 +66,21 @@ builtins! { STANDARD in "triton.language.standard";
 }
 
 fn integer(cx: &Cx<'_>, what: &str, value: &Value) -> Result<BigInt> {
-    match value {
-        Value::Int(int) => Ok(int.clone()),
-        Value::Bool(bool) => Ok(BigInt::from(u8::from(*bool))),
-        other => {
-            let error = cx.error(format!(
-                "`{what}` takes compile-time integers, not {}",
-                other.describe()
-            ));
-            Err(if other.is_runtime() {
-                error.help("for run-time values there is `tl.cdiv`")
-            } else {
-                error
-            })
-        }
-    }
+    konst::as_int(value)
+        .ok_or_else(|| cx.error(format!("`{what}` takes compile-time integers, not {}", value.describe())))
 }
 
 fn cdiv(cx: &mut Cx<'_>, x: Value, y: Value) -> Result<Value> {
     if x.is_runtime() || y.is_runtime() {
-        let Some(Value::Builtin(row)) = super::attribute("triton.language", "cdiv") else {
-            return Err(cx.unsupported("`triton.cdiv`"));
-        };
-        let span = cx.place.span;
-        return cx.call_builtin(row, crate::cx::Args::of(vec![x, y], span));
+        let less = operate(cx, BinaryOp::Sub, &y, &Value::int(1))?;
+        let sum = operate(cx, BinaryOp::Add, &x, &less)?;
+        return operate(cx, BinaryOp::FloorDiv, &sum, &y);
     }
-    let (x, y) = (integer(cx, "triton.cdiv", &x)?, integer(cx, "triton.cdiv", &y)?);
-    match floor_div(&(x + &y - 1), &y) {
-        Some((quotient, _)) => Ok(Value::Int(quotient)),
-        None => Err(cx.error("`triton.cdiv` by zero")),
-    }
+    functions::cdiv(&x, &y).map_err(|why| cx.error(why))
 }
 
 fn next_power_of_2(cx: &mut Cx<'_>, n: Value) -> Result<Value> {
-    let n = integer(cx, "triton.next_power_of_2", &n)?;
-    if !n.is_positive() {
-        return Ok(Value::int(0));
-    }
-    Ok(Value::Int(BigInt::one() << (n - 1u8).bits()))
+    functions::next_power_of_2(&n).map_err(|why| cx.error(why))
 }
 
 fn host_only(cx: &mut Cx<'_>, args: &Bound) -> Result<Value> {
