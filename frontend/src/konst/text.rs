@@ -118,7 +118,10 @@ fn write_repr(out: &mut String, value: &Value, depth: usize) {
         Value::Descriptor(_) => write!(out, "<tensor descriptor>"),
         Value::Range(range) => {
             out.push_str("range(");
-            sequence(out, &[range.start.clone(), range.stop.clone(), range.step.clone()]);
+            sequence(
+                out,
+                &[range.start.clone(), range.stop.clone(), range.step.clone()],
+            );
             write!(out, ")")
         }
         Value::Condition(_) | Value::Opaque(_) | Value::Error => write!(out, "<unknown>"),

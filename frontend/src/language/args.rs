@@ -128,7 +128,9 @@ impl FromArg for Rc<Descriptor> {
 impl FromArg for i64 {
     fn from_arg(cx: &mut Cx<'_>, arg: Arg<'_>) -> Result<Self> {
         match konst::as_int(arg.value) {
-            Some(int) => int.to_i64().ok_or_else(|| arg.mismatch(cx, "an integer of 64 bits")),
+            Some(int) => int
+                .to_i64()
+                .ok_or_else(|| arg.mismatch(cx, "an integer of 64 bits")),
             None => Err(arg.mismatch(cx, "a compile-time integer")),
         }
     }

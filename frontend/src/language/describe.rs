@@ -43,6 +43,9 @@ impl Value {
             Value::Module(Module::Known(name)) => format!("the module `{name}`"),
             Value::Module(Module::File(_)) => "a module".to_string(),
             Value::Opaque(why) => format!("something unknown at compile time ({why})"),
+            Value::Range(range) if range.is_static => "a `tl.static_range`".to_string(),
+            Value::Range(_) => "a range".to_string(),
+            Value::Condition(_) => "a `tl.condition`".to_string(),
             Value::Error => "a value in error".to_string(),
         }
     }

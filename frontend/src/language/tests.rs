@@ -18,7 +18,7 @@ struct OneFile;
 
 impl Files for OneFile {
     fn read(&self, path: &str) -> std::result::Result<Option<Arc<Source>>, String> {
-        Ok((path == "k.py").then(|| Source::new("k.py", "first second third\n")))
+        Ok((path == "k.py").then(|| Source::new("k.py", "first + second + third\n")))
     }
 }
 
@@ -49,9 +49,7 @@ fn refused(body: impl FnOnce(&mut Cx<'_>) -> Result<()>) -> String {
     match build(body) {
         Ok(text) => panic!("accepted:\n{text}"),
         Err(error) => {
-            let labels: Vec<&str> = error.labels.iter().map(|l| l.text.as_str()).collect();
-            let rest: Vec<&str> = error.notes.iter().chain(&error.help).map(String::as_str).collect();
-            format!("{error} [{}] {}", labels.join("; "), rest.join("; "))
+            format!("{error} {}", error.notes.join("; "))
         }
     }
 }
@@ -67,7 +65,9 @@ fn call(cx: &mut Cx<'_>, path: &str, args: &[Value], keywords: &[(&str, Value)])
     let span = Span { start: 6, end: 12 };
     let mut given = Args::of(args.to_vec(), span);
     for (name, value) in keywords {
-        given.keywords.push((Arc::<str>::from(*name).to_string().into(), value.clone(), span));
+        given
+            .keywords
+            .push((Arc::<str>::from(*name).to_string().into(), value.clone(), span));
     }
     match function(path) {
         Value::Builtin(row) => cx.call_builtin(row, given),
@@ -117,8 +117,21 @@ fn every_public_name_of_triton_is_there() {
     for name in public.split_whitespace() {
         assert!(attribute("triton.language", name).is_some(), "tl.{name}");
     }
-    for name in ["exp", "fast_expf", "tanh", "erf", "round", "umulhi", "fdiv", "log1p", "pow"] {
-        assert!(attribute("triton.language.math", name).is_some(), "tl.math.{name}");
+    for name in [
+        "exp",
+        "fast_expf",
+        "tanh",
+        "erf",
+        "round",
+        "umulhi",
+        "fdiv",
+        "log1p",
+        "pow",
+    ] {
+        assert!(
+            attribute("triton.language.math", name).is_some(),
+            "tl.math.{name}"
+        );
     }
     let methods = "broadcast_to trans permute split view reshape expand_dims cast store atomic_cas atomic_xchg \
         atomic_add atomic_max atomic_min atomic_and atomic_or atomic_xor exp log cos sin sqrt rsqrt abs reduce \
@@ -136,31 +149,60 @@ fn arguments_bind_by_position_and_name() {
         let x = block(cx, &[4, 8], Dtype::Fp16);
         let by_position = call(cx, "tl.sum", &[x.clone(), Value::int(1)], &[])?;
         assert_eq!(ty_of(&by_position), "<[4], fp16>");
-        let by_name = call(cx, "tl.sum", &[], &[("axis", Value::int(-2)), ("input", x), ("keep_dims", Value::Bool(true))])?;
+        let by_name = call(
+            cx,
+            "tl.sum",
+            &[],
+            &[
+                ("axis", Value::int(-2)),
+                ("input", x),
+                ("keep_dims", Value::Bool(true)),
+            ],
+        )?;
         assert_eq!(ty_of(&by_name), "<[1, 8], fp16>");
         Ok(())
     });
     let text = text.unwrap();
-    assert!(text.contains("axis = 0 : i32") && text.contains("axis = 1 : i32"), "{text}");
+    assert!(
+        text.contains("axis = 0 : i32") && text.contains("axis = 1 : i32"),
+        "{text}"
+    );
 }
 
 #[test]
 fn arguments_that_do_not_bind_are_named() {
     let said = refused(|cx| call(cx, "tl.exp", &[], &[]).map(drop));
     assert!(said.contains("`tl.math.exp` needs an argument `x`"), "{said}");
-    let said = refused(|cx| call(cx, "tl.arange", &[Value::int(0), Value::int(4), Value::int(1)], &[]).map(drop));
-    assert!(said.contains("takes 2 positional arguments but 3 were given [one too many]"), "{said}");
+    let said = refused(|cx| {
+        call(
+            cx,
+            "tl.arange",
+            &[Value::int(0), Value::int(4), Value::int(1)],
+            &[],
+        )
+        .map(drop)
+    });
+    assert!(
+        said.contains("takes 2 positional arguments but 3 were given: one too many"),
+        "{said}"
+    );
     let said = refused(|cx| {
         let x = block(cx, &[4], Dtype::Fp32);
         call(cx, "tl.sum", &[x], &[("axes", Value::int(0))]).map(drop)
     });
-    assert!(said.contains("`tl.sum` has no parameter `axes` [did you mean `axis`?]"), "{said}");
+    assert!(
+        said.contains("`tl.sum` has no parameter `axes`: did you mean `axis`?"),
+        "{said}"
+    );
     assert!(said.contains("tl.sum(input, axis=None"), "{said}");
     let said = refused(|cx| {
         let x = block(cx, &[4], Dtype::Fp32);
         call(cx, "tl.sum", &[x.clone()], &[("input", x)]).map(drop)
     });
-    assert!(said.contains("`tl.sum` gets its argument `input` twice"), "{said}");
+    assert!(
+        said.contains("`tl.sum` gets its argument `input` twice"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -171,22 +213,30 @@ fn an_argument_of_the_wrong_kind_says_what_it_was() {
         call(cx, "tl.sum", &[x, axis], &[]).map(drop)
     });
     assert!(
-        said.contains("argument `axis` of `tl.sum` must be a compile-time integer [this is a run-time value of type `int32`]"),
+        said.contains("argument `axis` of `tl.sum` must be a compile-time integer: this is a run-time value of type `int32`"),
         "{said}"
     );
     assert!(said.contains("tl.constexpr"), "{said}");
     let said = refused(|cx| call(cx, "tl.static_range", &[Value::Float(1.5)], &[]).map(drop));
-    assert!(said.contains("argument `arg1` of `tl.static_range` must be a compile-time integer [this is the float 1.5]"), "{said}");
+    assert!(
+        said.contains(
+            "argument `arg1` of `tl.static_range` must be a compile-time integer: this is the float 1.5"
+        ),
+        "{said}"
+    );
     let said = refused(|cx| {
         let x = block(cx, &[4], Dtype::Fp32);
         call(cx, "tl.max", &[x.clone()], &[("axis", Value::str("rows"))]).map(drop)
     });
-    assert!(said.contains("[this is the string 'rows']"), "{said}");
+    assert!(said.contains("this is the string 'rows'"), "{said}");
     let said = refused(|cx| {
         let x = block(cx, &[4], Dtype::Fp32);
         call(cx, "tl.cast", &[x, Value::str("float16")], &[]).map(drop)
     });
-    assert!(said.contains("argument `dtype` of `tl.cast` must be a type"), "{said}");
+    assert!(
+        said.contains("argument `dtype` of `tl.cast` must be a type"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -195,7 +245,11 @@ fn misspelt_names_are_answered_with_the_nearest() {
         let tl = attribute("triton", "language").unwrap();
         cx.attribute(&tl, "zeroes").map(drop)
     });
-    assert!(said.contains("module `triton.language` has no attribute `zeroes`") && said.contains("did you mean `zeros`?"), "{said}");
+    assert!(
+        said.contains("module `triton.language` has no attribute `zeroes`")
+            && said.contains("did you mean `zeros`?"),
+        "{said}"
+    );
     let said = refused(|cx| {
         let x = block(cx, &[4], Dtype::Fp32);
         cx.attribute(&x, "shpae").map(drop)
@@ -205,7 +259,10 @@ fn misspelt_names_are_answered_with_the_nearest() {
         let x = Value::Type(Ty::num(Dtype::Fp32));
         cx.attribute(&x, "is_float").map(drop)
     });
-    assert!(said.contains("the type `fp32` has no attribute `is_float`"), "{said}");
+    assert!(
+        said.contains("the type `fp32` has no attribute `is_float`"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -215,7 +272,9 @@ fn types_answer_as_in_triton() {
             let value = cx.attribute(&Value::Type(ty.clone()), name)?;
             let value = match &value {
                 Value::Method(method) => match &method.1 {
-                    Value::Builtin(row) => cx.call_builtin(row, Args::of(vec![method.0.clone()], Span::default()))?,
+                    Value::Builtin(row) => {
+                        cx.call_builtin(row, Args::of(vec![method.0.clone()], Span::default()))?
+                    }
                     other => other.clone(),
                 },
                 other => other.clone(),
@@ -223,7 +282,11 @@ fn types_answer_as_in_triton() {
             Ok(crate::konst::str(&value))
         };
         let fp8 = Ty::num(Dtype::Fp8e4nv);
-        let pointer = Ty::Scalar(Elem::Ptr(PtrTy { to: Dtype::Fp16, levels: 2, is_const: false }));
+        let pointer = Ty::Scalar(Elem::Ptr(PtrTy {
+            to: Dtype::Fp16,
+            levels: 2,
+            is_const: false,
+        }));
         let x = block(cx, &[4, 8], Dtype::Int1);
         let Value::Tensor(x) = x else { unreachable!() };
         for (ty, name, answer) in [
@@ -277,12 +340,32 @@ fn sums_and_extrema_widen_as_in_triton() {
             assert_eq!(ty_of(&out), result, "{function} of {dtype}");
         }
         let x = block(cx, &[4, 8], Dtype::Fp16);
-        let out = call(cx, "tl.max", &[x.clone(), Value::int(0)], &[("return_indices", Value::Bool(true))])?;
-        let Value::Tuple(pair) = &out else { panic!("{out:?}") };
-        assert_eq!((ty_of(&pair.items[0]), ty_of(&pair.items[1])), ("<[8], fp16>".into(), "<[8], int32>".into()));
-        let out = call(cx, "tl.sum", &[x.clone()], &[("dtype", Value::Type(Ty::num(Dtype::Fp32)))])?;
+        let out = call(
+            cx,
+            "tl.max",
+            &[x.clone(), Value::int(0)],
+            &[("return_indices", Value::Bool(true))],
+        )?;
+        let Value::Tuple(pair) = &out else {
+            panic!("{out:?}")
+        };
+        assert_eq!(
+            (ty_of(&pair.items[0]), ty_of(&pair.items[1])),
+            ("<[8], fp16>".into(), "<[8], int32>".into())
+        );
+        let out = call(
+            cx,
+            "tl.sum",
+            &[x.clone()],
+            &[("dtype", Value::Type(Ty::num(Dtype::Fp32)))],
+        )?;
         assert_eq!(ty_of(&out), "fp32");
-        let out = call(cx, "tl.cumsum", &[x, Value::int(1)], &[("reverse", Value::Bool(true))])?;
+        let out = call(
+            cx,
+            "tl.cumsum",
+            &[x, Value::int(1)],
+            &[("reverse", Value::Bool(true))],
+        )?;
         assert_eq!(ty_of(&out), "<[4, 8], fp16>");
         Ok(())
     })
@@ -328,8 +411,15 @@ fn random_numbers_are_ten_rounds_of_philox() {
         let offset = block(cx, &[64], Dtype::Int32);
         let out = call(cx, "tl.rand", &[seed.clone(), offset.clone()], &[])?;
         assert_eq!(ty_of(&out), "<[64], fp32>");
-        let out = call(cx, "tl.randint4x", &[seed.clone(), offset.clone()], &[("n_rounds", Value::int(7))])?;
-        let Value::Tuple(four) = &out else { panic!("{out:?}") };
+        let out = call(
+            cx,
+            "tl.randint4x",
+            &[seed.clone(), offset.clone()],
+            &[("n_rounds", Value::int(7))],
+        )?;
+        let Value::Tuple(four) = &out else {
+            panic!("{out:?}")
+        };
         assert_eq!(ty_of(&four.items[3]), "<[64], uint32>");
         let wide = block(cx, &[64], Dtype::Int64);
         let out = call(cx, "tl.randn", &[seed, wide], &[])?;
@@ -354,7 +444,12 @@ fn functions_of_libdevice_are_chosen_by_type() {
         Ok(())
     })
     .unwrap();
-    for symbol in ["\"__nv_tanhf\"", "\"__nv_tanh\"", "\"__nv_powif\"", "\"__nv_isnanf\""] {
+    for symbol in [
+        "\"__nv_tanhf\"",
+        "\"__nv_tanh\"",
+        "\"__nv_powif\"",
+        "\"__nv_isnanf\"",
+    ] {
         assert!(text.contains(symbol), "{symbol}\n{text}");
     }
     let said = refused(|cx| {
@@ -379,13 +474,29 @@ fn constants_are_computed_at_compile_time() {
         for (path, args, answer) in [
             ("tl.standard._log2", vec![Value::int(64)], "the integer 6"),
             ("tl.standard._is_power_of_two", vec![Value::int(12)], "`False`"),
-            ("tl.core.get_int_dtype", vec![Value::int(16), Value::Bool(false)], "the type `uint16`"),
-            ("tl.target_info.cuda_capability_geq", vec![Value::int(9)], "`True`"),
-            ("tl.target_info.cuda_capability_geq", vec![Value::int(10)], "`False`"),
+            (
+                "tl.core.get_int_dtype",
+                vec![Value::int(16), Value::Bool(false)],
+                "the type `uint16`",
+            ),
+            (
+                "tl.target_info.cuda_capability_geq",
+                vec![Value::int(9)],
+                "`True`",
+            ),
+            (
+                "tl.target_info.cuda_capability_geq",
+                vec![Value::int(10)],
+                "`False`",
+            ),
             ("tl.target_info.is_hip", vec![], "`False`"),
             ("tl.extra.cuda.num_warps", vec![], "the integer 4"),
             ("tl.dtype", vec![Value::str("bf16")], "the type `bf16`"),
-            ("tl.pointer_type", vec![Value::Type(Ty::num(Dtype::Int8))], "the type `pointer<int8>`"),
+            (
+                "tl.pointer_type",
+                vec![Value::Type(Ty::num(Dtype::Int8))],
+                "the type `pointer<int8>`",
+            ),
         ] {
             assert_eq!(call(cx, path, &args, &[])?.describe(), answer, "{path}");
         }
@@ -394,13 +505,24 @@ fn constants_are_computed_at_compile_time() {
         Ok(())
     })
     .unwrap();
-    let said = refused(|cx| call(cx, "tl.static_assert", &[Value::Bool(false), Value::str("too big")], &[]).map(drop));
+    let said = refused(|cx| {
+        call(
+            cx,
+            "tl.static_assert",
+            &[Value::Bool(false), Value::str("too big")],
+            &[],
+        )
+        .map(drop)
+    });
     assert!(said.contains("static assertion failed: too big"), "{said}");
     let said = refused(|cx| {
         let x = scalar(cx, Elem::Num(Dtype::Int1));
         call(cx, "tl.static_assert", &[x], &[]).map(drop)
     });
-    assert!(said.contains("argument `cond` of `tl.static_assert` must be a compile-time truth value"), "{said}");
+    assert!(
+        said.contains("argument `cond` of `tl.static_assert` must be a compile-time truth value"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -434,7 +556,14 @@ fn rows_take_junk_without_panic() {
             Value::Type(Ty::num(Dtype::Fp8e5)),
             block(cx, &[2, 2], Dtype::Fp32),
             block(cx, &[4], Dtype::Int1),
-            scalar(cx, Elem::Ptr(PtrTy { to: Dtype::Fp16, levels: 1, is_const: true })),
+            scalar(
+                cx,
+                Elem::Ptr(PtrTy {
+                    to: Dtype::Fp16,
+                    levels: 1,
+                    is_const: true,
+                }),
+            ),
             function("tl.sum"),
             attribute("triton", "language").unwrap(),
         ]
@@ -444,7 +573,9 @@ fn rows_take_junk_without_panic() {
             let _ = build_unverified(|cx| {
                 let values = junk(cx);
                 for count in 0..=super::args::parameters(row.params).min(7) {
-                    let args = (0..count).map(|i| values[(first + i * (first + 1)) % values.len()].clone()).collect();
+                    let args = (0..count)
+                        .map(|i| values[(first + i * (first + 1)) % values.len()].clone())
+                        .collect();
                     let _ = cx.call_builtin(row, Args::of(args, Span::default()));
                 }
             });
@@ -475,13 +606,17 @@ fn attributes_of_tensors() {
         assert_eq!(cx.attribute(&x, "numel")?.describe(), "the integer 32");
         assert_eq!(ty_of(&cx.attribute(&x, "T")?), "<[8, 4], fp16>");
         assert_eq!(cx.attribute(&Value::int(3), "value")?.describe(), "the integer 3");
-        let Value::Method(method) = cx.attribute(&x, "to")? else { panic!() };
+        let Value::Method(method) = cx.attribute(&x, "to")? else {
+            panic!()
+        };
         let Value::Builtin(row) = method.1 else { panic!() };
         let args = vec![method.0.clone(), Value::Type(Ty::num(Dtype::Fp32))];
-        assert_eq!(ty_of(&cx.call_builtin(row, Args::of(args, Span::default()))?), "<[4, 8], fp32>");
+        assert_eq!(
+            ty_of(&cx.call_builtin(row, Args::of(args, Span::default()))?),
+            "<[4, 8], fp32>"
+        );
         Ok(())
     });
     let text = text.unwrap();
     assert!(text.contains("tt.trans"), "{text}");
-
 }

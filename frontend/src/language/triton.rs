@@ -66,8 +66,12 @@ builtins! { STANDARD in "triton.language.standard";
 }
 
 fn integer(cx: &Cx<'_>, what: &str, value: &Value) -> Result<BigInt> {
-    konst::as_int(value)
-        .ok_or_else(|| cx.error(format!("`{what}` takes compile-time integers, not {}", value.describe())))
+    konst::as_int(value).ok_or_else(|| {
+        cx.error(format!(
+            "`{what}` takes compile-time integers, not {}",
+            value.describe()
+        ))
+    })
 }
 
 fn cdiv(cx: &mut Cx<'_>, x: Value, y: Value) -> Result<Value> {
