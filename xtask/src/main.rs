@@ -1,7 +1,8 @@
-//! Tasks for developers: `cargo xtask ci | bless | tidy | ops | bench`.
+//! Tasks for developers: `cargo xtask ci | bless | tidy | ops | language | bench`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
+mod language;
 mod ops;
 mod tidy;
 
@@ -13,11 +14,12 @@ use anyhow::{Context, Result, bail};
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
-  ci      what must pass before a change lands: format, lints, documentation, all tests
-  bless   rewrite the golden files with what the code gives now (read the difference before committing)
-  tidy    the rules of ARCHITECTURE.md and the style that no other tool checks
-  ops     rewrite docs/ops.md from the op table
-  bench   time the interpreter beside Triton's own: [--python PATH] [--write] [NAME...], see docs/benchmarks.md";
+  ci        what must pass before a change lands: format, lints, documentation, all tests
+  bless     rewrite the golden files with what the code gives now (read the difference before committing)
+  tidy      the rules of ARCHITECTURE.md and the style that no other tool checks
+  ops       rewrite docs/ops.md from the op table
+  language  rewrite docs/language.md from the tables of the front end
+  bench     time the interpreter beside Triton's own: [--python PATH] [--write] [NAME...], see docs/benchmarks.md";
 
 fn main() -> ExitCode {
     let task = std::env::args().nth(1).unwrap_or_default();
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
         "bless" => bless(),
         "tidy" => tidy(),
         "ops" => ops::write(&root()),
+        "language" => language::write(&root()),
         "bench" => bench::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         _ => {
             eprintln!("{USAGE}");
@@ -62,7 +65,8 @@ fn ci() -> Result<()> {
 
 fn bless() -> Result<()> {
     cargo(&["test", "--workspace"], &[("BLESS", "1")])?;
-    ops::write(&root())
+    ops::write(&root())?;
+    language::write(&root())
 }
 
 fn tidy() -> Result<()> {
