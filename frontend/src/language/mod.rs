@@ -35,7 +35,7 @@ mod triton;
 mod types;
 
 pub use bind::Bound;
-pub use modules::{attribute, is_module, method, names, rows};
+pub use modules::{attribute, exists, is_module, method, names, rows};
 
 /// A row of a table.
 pub struct Builtin {

@@ -234,6 +234,19 @@ pub fn attribute(module: &str, name: &str) -> Option<Value> {
     refusal(&dotted)
 }
 
+/// Whether the real Triton has `module.name`, as far as we know: `try: from triton.… import name` is decided by it.
+/// What only forks have is not there.
+pub fn exists(module: &str, name: &str) -> bool {
+    match attribute(module, name) {
+        None => false,
+        Some(Value::Opaque(_)) => {
+            let dotted = format!("{module}.{name}");
+            within(&dotted, "triton.experimental.gluon") || HOST.iter().any(|host| within(&dotted, host))
+        }
+        Some(_) => true,
+    }
+}
+
 /// Values that are no functions.
 fn constant(module: &str, name: &str) -> Option<Value> {
     if !matches!(

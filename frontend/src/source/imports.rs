@@ -221,7 +221,7 @@ impl Program<'_> {
                         return Some(path);
                     }
                 }
-                Ok(Found::Library(library)) if crate::language::attribute(&library, name).is_some() => {
+                Ok(Found::Library(library)) if crate::language::exists(&library, name) => {
                     return Some(Path::Library(canonical(&format!("{library}.{name}"))));
                 }
                 _ => {}
@@ -279,7 +279,10 @@ impl Program<'_> {
             && attempt.imports.iter().all(|(dotted, level, name)| {
                 match (self.find_module(module, dotted, *level), name) {
                     (Ok(Found::Library(library)), Some(name)) if library.starts_with("triton.language") => {
-                        crate::language::attribute(&library, name).is_some()
+                        crate::language::exists(&library, name)
+                    }
+                    (Ok(Found::Library(library)), None) if library.starts_with("triton.language") => {
+                        crate::language::is_module(&library)
                     }
                     (Ok(Found::Library(_)), _) | (Ok(Found::File(_)), None) => true,
                     (Ok(Found::File(id)), Some(name)) => self.path_in_file(id, name, MAX_HOPS).is_some(),
