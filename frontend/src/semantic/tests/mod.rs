@@ -1,5 +1,6 @@
 //! Small functions built through [`Cx`] alone, verified and printed.
 
+mod families;
 mod operators;
 
 use std::sync::Arc;
