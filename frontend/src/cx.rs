@@ -13,7 +13,7 @@ use tilescope_ir::{BlockId, Function, LocId, Locs};
 
 use crate::Options;
 use crate::ast::{Name, Span};
-use crate::eval::{Compiled as CompiledHelper, LineIndex};
+use crate::eval::{LineIndex, Outlined};
 use crate::limits::MAX_STEPS;
 use crate::source::{ModuleId, Program};
 use crate::value::Value;
@@ -65,37 +65,65 @@ pub enum Returns {
 /// Variables with their values, in the order in which they were first assigned: that of loop-carried values.
 #[derive(Debug, Clone, Default)]
 pub struct Locals {
-    items: Vec<(Name, Value)>,
+    items: Vec<Local>,
+}
+
+/// A variable.
+#[derive(Debug, Clone)]
+pub struct Local {
+    /// Its name.
+    pub name: Name,
+    /// Its value.
+    pub value: Value,
+    /// Where it got this value.
+    pub at: Option<Span>,
 }
 
 impl Locals {
     /// The value of a variable.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.items.iter().find(|(n, _)| &**n == name).map(|(_, v)| v)
+        self.find(name).map(|local| &local.value)
+    }
+
+    /// A variable.
+    pub fn find(&self, name: &str) -> Option<&Local> {
+        self.items.iter().find(|local| &*local.name == name)
     }
 
     /// Assigns a variable.
     pub fn set(&mut self, name: &Name, value: Value) {
-        match self.items.iter_mut().find(|(n, _)| n == name) {
-            Some((_, slot)) => *slot = value,
-            None => self.items.push((name.clone(), value)),
+        self.assign(name, value, None);
+    }
+
+    /// Assigns a variable, and notes where.
+    pub fn assign(&mut self, name: &Name, value: Value, at: Option<Span>) {
+        match self.items.iter_mut().find(|local| local.name == *name) {
+            Some(local) => {
+                local.value = value;
+                local.at = at.or(local.at);
+            }
+            None => self.items.push(Local {
+                name: name.clone(),
+                value,
+                at,
+            }),
         }
     }
 
     /// Forgets a variable; its value, if it had one.
     pub fn remove(&mut self, name: &str) -> Option<Value> {
-        let index = self.items.iter().position(|(n, _)| &**n == name)?;
-        Some(self.items.remove(index).1)
+        let index = self.items.iter().position(|local| &*local.name == name)?;
+        Some(self.items.remove(index).value)
     }
 
     /// All variables.
-    pub fn iter(&self) -> impl Iterator<Item = (&Name, &Value)> {
-        self.items.iter().map(|(n, v)| (n, v))
+    pub fn iter(&self) -> impl Iterator<Item = &Local> {
+        self.items.iter()
     }
 
     /// All names, for suggestions.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.items.iter().map(|(n, _)| &**n)
+        self.items.iter().map(|local| &*local.name)
     }
 }
 
@@ -176,7 +204,7 @@ pub struct Cx<'p> {
     /// Set when going on makes no sense: out of steps, too many errors.
     pub(crate) stopped: bool,
     /// Helpers compiled to functions of their own, by [`Frame::key`].
-    pub(crate) helpers: HashMap<String, CompiledHelper>,
+    pub(crate) helpers: HashMap<String, Outlined>,
     /// Line starts of files, for locations.
     pub(crate) lines: HashMap<ModuleId, LineIndex>,
 }

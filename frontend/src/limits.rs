@@ -6,6 +6,12 @@ pub const MAX_FILE_BYTES: usize = 16 << 20;
 /// Deepest nesting of syntax.
 pub const MAX_DEPTH: usize = 200;
 
+/// Deepest nesting of statements and expressions being evaluated, through all calls: bounds the stack.
+pub const MAX_NESTING: u32 = 600;
+
+/// Most errors reported of one kernel.
+pub const MAX_ERRORS: usize = 20;
+
 /// Deepest chain of calls at compile time.
 pub const MAX_CALLS: usize = 128;
 

@@ -22,4 +22,17 @@ impl Cx<'_> {
     pub(crate) fn condition_at(&mut self, _module: ModuleId, _index: u32, _condition: &Expr) -> Option<bool> {
         None
     }
+
+    /// Calls a function that runs at compile time.
+    ///
+    /// # Errors
+    /// Arguments that do not bind, and what is wrong inside.
+    pub(crate) fn call_host(
+        &mut self,
+        function: &std::rc::Rc<crate::value::Function>,
+        _args: crate::cx::Args,
+    ) -> Result<crate::value::Value> {
+        let name = &function.def.ident.name;
+        Err(self.unsupported(format!("`{name}`, a function without `@triton.jit`, is not supported")))
+    }
 }

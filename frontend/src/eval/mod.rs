@@ -1,60 +1,28 @@
-//! Statements and expressions.
+//! The evaluator: what Triton's code generator does with a kernel's text.
+//!
+//! Constants are computed ([`konst`](crate::konst)), run-time values become IR
+//! ([`semantic`](crate::semantic)). By part: expressions ([`expr`], [`logic`]), statements ([`stmt`], [`branch`],
+//! [`loops`]), functions ([`call`], [`outline`]), classes ([`class`]), kernels ([`kernel`]), Python that runs at
+//! compile time ([`host`]).
+//!
+//! Promises: every operation has the location that Triton gives it; errors name the author's lines; any input ends
+//! within [`limits`](crate::limits). Left out: what Triton refuses in kernels (`break`, nested functions, …), refused
+//! by name.
 
+mod branch;
+mod call;
+mod choose;
+mod class;
+mod expr;
 mod host;
+mod kernel;
+mod logic;
+mod loops;
+mod outline;
+mod place;
+mod same;
+mod stmt;
 
-use std::rc::Rc;
-
-use tilescope_diagnostics::Error;
-
-use crate::ast::Expr;
-use crate::cx::{Args, Cx, Result};
-use crate::request::{Compiled as CompiledKernel, Request};
-use crate::source::{ModuleId, Program};
-use crate::value::Value;
-
-/// A helper that was compiled to a function of its own.
-#[derive(Debug, Clone)]
-pub(crate) struct Compiled {
-    /// Its name in the module.
-    pub symbol: Rc<str>,
-    /// Its result, made of values of its own body.
-    pub result: Value,
-}
-
-/// Where the lines of a file start.
-#[derive(Debug, Clone)]
-pub(crate) struct LineIndex {
-    /// The path as locations write it.
-    pub file: std::sync::Arc<str>,
-    /// First byte of each line.
-    pub starts: Rc<[u32]>,
-}
-
-pub(crate) fn compile(
-    _program: &Program<'_>,
-    _module: ModuleId,
-    request: &Request,
-) -> Result<CompiledKernel, Vec<Box<Error>>> {
-    Err(vec![Error::unsupported(format!(
-        "cannot compile `{}`",
-        request.kernel
-    ))])
-}
-
-impl Cx<'_> {
-    /// Evaluates an expression in the current scope.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub fn expr(&mut self, _expr: &Expr) -> Result<Value> {
-        Err(self.unsupported("expressions"))
-    }
-
-    /// Calls a function, a method, a builtin, a class with values.
-    ///
-    /// # Errors
-    /// Arguments that do not bind, and what is wrong inside.
-    pub fn call(&mut self, _function: &Value, _args: Args) -> Result<Value> {
-        Err(self.unsupported("calls"))
-    }
-}
+pub(crate) use kernel::compile;
+pub(crate) use outline::Outlined;
+pub(crate) use place::LineIndex;

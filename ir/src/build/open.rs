@@ -38,6 +38,11 @@ impl FunctionBuilder {
         self
     }
 
+    /// The location of the operations that follow.
+    pub fn location(&self) -> LocId {
+        self.loc
+    }
+
     /// Says where the function is defined.
     pub fn defined_at(&mut self, loc: LocId) -> &mut Self {
         self.f.loc = loc;
