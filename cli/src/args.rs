@@ -72,6 +72,10 @@ pub enum Command {
     Run(Run),
     /// Print a kernel in another form
     Emit(Emit),
+    /// List the kernels of a Python file, with their parameters
+    List(List),
+    /// Write a launch file for a kernel, to fill in: types, roles and sizes guessed from its text
+    Init(Init),
     /// List the built-in examples
     Kernels,
     /// Explain a check: what it means, a kernel that shows it, the usual fix
@@ -164,6 +168,28 @@ pub struct EmitForm {
     /// The interpreter's tape for this launch
     #[arg(long)]
     pub tape: bool,
+}
+
+/// `tilescope list`.
+#[derive(Debug, Args)]
+pub struct List {
+    /// A Python file
+    #[arg(value_name = "FILE.py")]
+    pub file: PathBuf,
+    /// One JSON document, for programs
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `tilescope init`.
+#[derive(Debug, Args)]
+pub struct Init {
+    /// A Python file and, where it has several, the kernel
+    #[arg(value_name = "FILE.py[::KERNEL]")]
+    pub kernel: String,
+    /// Write this file instead of KERNEL.launch.toml beside FILE.py; `-` for stdout
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 /// `tilescope explain`.

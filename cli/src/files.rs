@@ -193,6 +193,13 @@ impl tilescope_frontend::source::Files for PythonFiles {
     }
 }
 
+/// The files beside a Python file that a command line names, and its name among them.
+pub fn open_python(path: &Path) -> (PythonFiles, String) {
+    let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    (PythonFiles::new(&Files::Folder(folder)), name.into_owned())
+}
+
 /// A path without `a/..`.
 fn direct(path: &Path) -> PathBuf {
     let mut direct = PathBuf::new();

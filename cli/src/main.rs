@@ -33,6 +33,8 @@ fn run(cli: &Cli) -> Status {
         Command::Check(args) => commands::check::run(args, &cli.global, &terminal),
         Command::Run(args) => commands::run::run(args, &cli.global, &terminal),
         Command::Emit(args) => commands::emit::run(args, &terminal),
+        Command::List(args) => commands::list::run(args, &terminal),
+        Command::Init(args) => commands::init::run(args, &terminal),
         Command::Kernels => commands::kernels::run(&terminal),
         Command::Explain(args) => commands::explain::run(args, &terminal),
     };

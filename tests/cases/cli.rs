@@ -59,7 +59,8 @@ fn strings(case: &Table, key: &str) -> Vec<String> {
         .collect()
 }
 
-fn golden(path: &Path, actual: &str) -> Result<(), Failed> {
+/// Compares with a golden file, none where the text is empty; or writes it, with `BLESS=1`.
+pub fn golden(path: &Path, actual: &str) -> Result<(), Failed> {
     if std::env::var_os("BLESS").is_some() {
         match actual.is_empty() {
             true => drop(std::fs::remove_file(path)),

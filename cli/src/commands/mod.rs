@@ -3,7 +3,9 @@
 pub mod check;
 pub mod emit;
 pub mod explain;
+pub mod init;
 pub mod kernels;
+pub mod list;
 pub mod run;
 
 use tilescope_diagnostics::render::{summary, text};

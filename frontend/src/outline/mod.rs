@@ -2,7 +2,11 @@
 //!
 //! Nothing is evaluated. What comes out is a guess, made for a person to correct.
 
+mod flow;
+mod guess;
 mod walk;
+
+pub use guess::{Guess, GuessedValue, LaunchGuess, guess};
 
 use std::collections::BTreeSet;
 
