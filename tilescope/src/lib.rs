@@ -9,7 +9,7 @@
 //! - [`check()`], [`run`], [`Launcher`]: launches, with [`Args`] made of `ndarray` arrays, slices and numbers.
 //! - [`Report`], [`Failure`]: what comes back.
 //!
-//! Left out, so far: tensor descriptors and block pointers, random numbers, scaled products, orders and scopes of
+//! Left out, so far: tensor descriptors and block pointers, scaled products, orders and scopes of
 //! atomics other than Triton's default.
 
 mod args;

@@ -11,6 +11,7 @@ mod memory;
 pub(crate) mod operand;
 mod operators;
 pub(crate) mod promote;
+mod random;
 mod reduce;
 mod shape;
 pub(crate) mod types;
