@@ -140,7 +140,7 @@ impl Cx<'_> {
         let (l, r) = match (a, b) {
             (Elem::Num(x), Elem::Num(y)) => {
                 let ty = self.computation_type((x, l.is_weak()), (y, r.is_weak()), rules.division)?;
-                (self.to_computation_type(l, ty)?, self.to_computation_type(r, ty)?)
+                (self.computed_in(l, ty)?, self.computed_in(r, ty)?)
             }
             _ => (self.strong(l)?, self.strong(r)?),
         };
@@ -167,7 +167,7 @@ impl Cx<'_> {
         }
     }
 
-    fn to_computation_type(&mut self, operand: Operand, dtype: Dtype) -> Result<Tensor> {
+    fn computed_in(&mut self, operand: Operand, dtype: Dtype) -> Result<Tensor> {
         let number = match operand {
             Operand::Tensor(tensor) => return self.cast(&tensor, Elem::Num(dtype), None),
             Operand::Number(number) => number,
@@ -228,7 +228,7 @@ impl Cx<'_> {
         };
         let mut tensors = Vec::with_capacity(3);
         for operand in operands {
-            tensors.push(self.to_computation_type(operand, dtype)?);
+            tensors.push(self.computed_in(operand, dtype)?);
         }
         let all = self.broadcast_all(&tensors)?;
         <[Tensor; 3]>::try_from(all).map_err(|_| self.error("three operands are needed"))

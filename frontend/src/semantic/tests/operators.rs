@@ -1,16 +1,18 @@
-//! Operators and casts on every pair of number types, against what Triton 3.9 makes of them.
+//! Operators, casts and functions on all number types, against what Triton 3.9 makes of them.
 //!
-//! `operators.txt` is a record of the real Triton: a line of operations (sorted, values without names; last, after
+//! `operators.txt` and `functions.txt` are records of the real Triton: a line of operations (sorted, values without names; last, after
 //! `~`, the type of the result) or `refused`, then the cases that give it, indented: `int32 + fp16`, `int8 % 3`,
-//! `cast fp16 int32`, `bitcast int8 fp8e5`, `- int8`. Constants are Python's literals.
+//! `cast fp16 int32`, `bitcast int8 fp8e5`, `- int8`, `clamp fp16 int32 2.5`. Constants are Python's literals.
+
+use tilescope_ir::OpCode;
+use tilescope_ir::attrs::PropagateNan;
 
 use super::{build, operations};
 use crate::ast::{BinaryOp, CompareOp, UnaryOp};
 use crate::cx::{Cx, Result};
+use crate::semantic::arith::{Division, Extremum};
 use crate::types::{Dtype, Elem, Ty};
 use crate::value::Value;
-
-const RECORD: &str = include_str!("operators.txt");
 
 fn dtype(name: &str) -> Option<Dtype> {
     Dtype::ALL.into_iter().find(|d| d.name() == name)
@@ -40,6 +42,62 @@ fn operator(cx: &mut Cx<'_>, symbol: &str, l: &Value, r: &Value) -> Result<Value
     cx.compare(op.unwrap(), l, r)
 }
 
+/// The words that name types are parameters in order, the others constants.
+fn operands(words: &[&str], args: &[Value]) -> Vec<Value> {
+    let mut args = args.iter().cloned();
+    let operand = |w: &&str| match dtype(w) {
+        Some(_) => args.next().unwrap(),
+        None => constant(w),
+    };
+    words.iter().map(operand).collect()
+}
+
+const FUNCTIONS: [&str; 13] = [
+    "exp",
+    "floor",
+    "sqrt_rn",
+    "abs",
+    "maximum",
+    "minimum_all",
+    "where",
+    "fdiv",
+    "div_rn",
+    "umulhi",
+    "full",
+    "fma",
+    "clamp",
+];
+
+fn function(cx: &mut Cx<'_>, name: &str, words: &[&str], args: &[Value]) -> Result<Value> {
+    let singles = [Dtype::Fp32, Dtype::Fp64];
+    let none = PropagateNan::None;
+    let v = operands(words, args);
+    let result = match (name, &v[..]) {
+        ("exp", [x]) => cx.math1(name, OpCode::Exp, x, &singles)?,
+        ("floor", [x]) => cx.math1(name, OpCode::Floor, x, &singles)?,
+        ("sqrt_rn", [x]) => cx.math1(name, OpCode::PreciseSqrt, x, &singles[..1])?,
+        ("abs", [x]) => cx.abs(x)?,
+        ("maximum", [a, b]) => cx.extremum(Extremum::Maximum, a, b, none)?,
+        ("minimum_all", [a, b]) => cx.extremum(Extremum::Minimum, a, b, PropagateNan::All)?,
+        ("where", [a, b]) => cx.where_(a, a, b)?,
+        ("fdiv", [a, b]) => cx.divide(a, b, Division::Plain)?,
+        ("div_rn", [a, b]) => {
+            cx.check_dtype(name, a, &singles[..1])?;
+            cx.check_dtype(name, b, &singles[..1])?;
+            cx.divide(a, b, Division::Ieee)?
+        }
+        ("umulhi", [a, b]) => cx.umulhi(a, b)?,
+        ("full", [a, b]) => {
+            let Value::Tensor(a) = a else { unreachable!() };
+            cx.full(tilescope_ir::Shape::default(), b, a.ty.elem().unwrap())?
+        }
+        ("fma", [a, b, c]) => cx.fma(a, b, c)?,
+        ("clamp", [a, b, c]) => cx.clamp(a, b, c, none)?,
+        _ => panic!("{name}"),
+    };
+    Ok(result.into())
+}
+
 /// What a case gives: operations, or `refused` with our message.
 fn outcome(case: &str) -> (String, String) {
     let words: Vec<&str> = case.split(' ').collect();
@@ -60,6 +118,7 @@ fn outcome(case: &str) -> (String, String) {
                     _ => cx.bitcast(x, to)?.into(),
                 }
             }
+            [name, ..] if FUNCTIONS.contains(&name) => function(cx, name, &words[1..], args)?,
             [op, _] => {
                 let op = [UnaryOp::Neg, UnaryOp::Not, UnaryOp::Invert]
                     .into_iter()
@@ -69,15 +128,10 @@ fn outcome(case: &str) -> (String, String) {
                 };
                 cx.unary(op.unwrap(), x)?
             }
-            [l, op, r] => {
-                let mut args = args.iter().cloned();
-                let mut side = |w| match dtype(w) {
-                    Some(_) => args.next().unwrap(),
-                    None => constant(w),
-                };
-                let (l, r) = (side(l), side(r));
-                operator(cx, op, &l, &r)?
-            }
+            [l, op, r] => match &operands(&[l, r], args)[..] {
+                [l, r] => operator(cx, op, l, r)?,
+                _ => unreachable!(),
+            },
             _ => panic!("{case}"),
         };
         cx.device_print("r", &[result], false)
@@ -105,8 +159,17 @@ fn outcome(case: &str) -> (String, String) {
 
 #[test]
 fn operators_and_casts_give_the_operations_that_triton_gives() {
+    agrees(include_str!("operators.txt"), 7_686);
+}
+
+#[test]
+fn functions_give_the_operations_that_triton_gives() {
+    agrees(include_str!("functions.txt"), 6_531);
+}
+
+fn agrees(record: &str, all: usize) {
     let (mut wanted, mut cases, mut wrong) = ("", 0, Vec::new());
-    for line in RECORD.lines() {
+    for line in record.lines() {
         let Some(row) = line.strip_prefix("  ") else {
             wanted = line;
             continue;
@@ -119,7 +182,7 @@ fn operators_and_casts_give_the_operations_that_triton_gives() {
             }
         }
     }
-    assert!(cases > 7_500, "{cases}");
+    assert_eq!(cases, all);
     assert!(
         wrong.is_empty(),
         "{} of {cases}:\n{}",
