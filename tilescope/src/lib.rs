@@ -9,7 +9,7 @@
 //! - [`check()`], [`run`], [`Launcher`]: launches, with [`Args`] made of `ndarray` arrays, slices and numbers.
 //! - [`Report`], [`Failure`]: what comes back.
 //!
-//! Left out, so far: tensor descriptors and block pointers, scaled products, orders and scopes of
+//! Left out, so far: block pointers, tensor descriptors made by the host, scaled products, orders and scopes of
 //! atomics other than Triton's default.
 
 mod args;
@@ -26,7 +26,9 @@ pub use check::{Grid, Launcher, check, run};
 pub use half::{bf16, f16};
 pub use kernel::{Kernel, Refused};
 pub use report::{Failure, Report};
-pub use tile::{Carried, InputPrecision, Lane, Number, Operand, OptionalOperand, Tile, TileType};
+pub use tile::{
+    Carried, Descriptor, InputPrecision, Lane, Number, Operand, Operands, OptionalOperand, Tile, TileType,
+};
 pub use tilescope_diagnostics as diagnostics;
 pub use tilescope_ir as ir;
 pub use tilescope_launch::{Dtype, Element};

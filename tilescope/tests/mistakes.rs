@@ -245,3 +245,23 @@ fn arguments_that_do_not_fit() {
     );
     assert!(text.contains("  --> tilescope/tests/mistakes.rs:"), "{text}");
 }
+
+#[test]
+fn descriptors() {
+    mistakes(
+        |k| {
+            let p = k.ptr::<f32>("p");
+            let x = k.descriptor(p, (8, 8), (8, 1), [4, 4]);
+            let _ = x.load((0,));
+            let _ = x.load((0, 0.5));
+            x.store((0, 0), k.arange(0, 8));
+            let _ = k.descriptor(p, (8, 8), (8, 1), [8, 2]).load([0, 0]);
+        },
+        &[
+            "1 offsets for a descriptor of 2 dimensions @ load((0,))",
+            "`0.5` among the offsets of a descriptor: they are integers @ load((0, 0.5))",
+            "a value of type `f32[8]` for blocks of type `f32[4, 4]` @ store((0, 0), k.arange(0, 8))",
+            "a descriptor whose blocks have rows of 8 bytes: 16 are the least @ descriptor(p, (8, 8), (8, 1), [8, 2])",
+        ],
+    );
+}

@@ -5,6 +5,7 @@ mod atomic;
 mod carried;
 mod cast;
 mod control;
+mod descriptor;
 mod dot;
 mod math;
 mod memory;
@@ -21,6 +22,7 @@ use std::fmt;
 use crate::builder::{Builder, Value};
 
 pub use carried::Carried;
+pub use descriptor::{Descriptor, Operands};
 pub use dot::InputPrecision;
 pub use operand::{Number, Operand, OptionalOperand};
 pub use types::{Lane, TileType};
