@@ -1,7 +1,7 @@
 //! Arguments of a launch: arrays and numbers of Rust.
 //!
 //! What Rust says of a reference is what the check holds the kernel to: through `&x` it may read, through `&mut x`
-//! write too, and [`out`] promises that it writes every element.
+//! write too, and [`out`] says that it writes every element.
 
 use std::fmt;
 
@@ -51,7 +51,7 @@ impl Tensor<'_> {
 
 type Back<'a> = Box<dyn FnOnce(&[u8]) + 'a>;
 
-/// An array that the kernel writes whole: an element left unwritten is a finding, and so is reading one before.
+/// An array that the kernel writes whole: elements that no program wrote are a warning, and zero afterwards.
 ///
 /// ```
 /// use tilescope::out;

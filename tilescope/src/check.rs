@@ -52,6 +52,8 @@ grids!(i32 i64 u32 u64 usize);
 #[derive(Debug, Clone, Copy)]
 pub struct Launcher {
     options: Options,
+    max_findings: usize,
+    denied: Severity,
 }
 
 impl Default for Launcher {
@@ -61,10 +63,17 @@ impl Default for Launcher {
 }
 
 impl Launcher {
-    /// As many threads as cores, all findings, at most 100 million operations per program.
+    /// As many threads as cores, at most 100 findings shown, at most 100 million operations per program.
     pub fn new() -> Launcher {
+        let options = Options {
+            // All of them: an error beyond those that are shown is an error, too.
+            max_findings: usize::MAX,
+            ..Options::default()
+        };
         Launcher {
-            options: Options::default(),
+            options,
+            max_findings: 100,
+            denied: Severity::Error,
         }
     }
 
@@ -80,9 +89,15 @@ impl Launcher {
         self
     }
 
-    /// Findings kept.
+    /// Findings that a report holds.
     pub fn max_findings(mut self, findings: usize) -> Launcher {
-        self.options.max_findings = findings;
+        self.max_findings = findings;
+        self
+    }
+
+    /// Takes warnings, an output left unwritten for example, as seriously as errors.
+    pub fn deny_warnings(mut self) -> Launcher {
+        self.denied = Severity::Warning;
         self
     }
 
@@ -96,11 +111,7 @@ impl Launcher {
         grid: impl Into<Grid>,
         args: impl Args<'a>,
     ) -> Result<Report, Failure> {
-        let options = Options {
-            checks: true,
-            ..self.options
-        };
-        launch(kernel, &grid.into(), args.args(), options)
+        self.launch(kernel, &grid.into(), args.args(), true)
     }
 
     /// Runs the kernel without checks; see [`run`].
@@ -113,18 +124,47 @@ impl Launcher {
         grid: impl Into<Grid>,
         args: impl Args<'a>,
     ) -> Result<Report, Failure> {
+        self.launch(kernel, &grid.into(), args.args(), false)
+    }
+
+    fn launch(
+        &self,
+        kernel: &Kernel,
+        grid: &Grid,
+        mut args: Vec<Arg<'_>>,
+        checks: bool,
+    ) -> Result<Report, Failure> {
+        let module = kernel.build()?;
+        let Some(function) = kernel.function() else {
+            return Err(Refused::from(Error::input("the kernel was not built")).into());
+        };
+        fits(kernel, &args)?;
+        let (bound, data) = bind(kernel, grid, &mut args)?;
+        let Some(launch) = bound.launches.first() else {
+            return Err(Refused::from(Error::input("there is nothing to launch")).into());
+        };
+        let mut memory = bound.allocate(&data, u64::MAX).map_err(Refused::from)?;
         let options = Options {
-            checks: false,
+            checks,
             ..self.options
         };
-        launch(kernel, &grid.into(), args.args(), options)
+        let mut launched = run_on(module, function, launch, &mut memory, options)?;
+        write_back(args, launch, &memory);
+        let fails = launched.findings.iter().any(|f| f.severity >= self.denied);
+        launched.findings_cut |= launched.findings.len() > self.max_findings;
+        launched.findings.truncate(self.max_findings);
+        let report = Report::new(launched);
+        match fails {
+            true => Err(Failure::Found(Box::new(report))),
+            false => Ok(report),
+        }
     }
 }
 
 /// Runs a kernel on the CPU with all checks, for a test.
 ///
 /// `args` are those of the kernel's parameters in their order. What the kernel wrote is in the arrays afterwards,
-/// whatever was found. The report of a run without errors may hold warnings.
+/// whatever was found. The report of a run without errors may hold warnings ([`Launcher::deny_warnings`]).
 ///
 /// # Errors
 /// [`Failure::Found`] with the report if a check found an error; [`Failure::Refused`] if the kernel has mistakes or the
@@ -158,26 +198,6 @@ pub fn check<'a>(kernel: &Kernel, grid: impl Into<Grid>, args: impl Args<'a>) ->
 /// [`Failure::Refused`] if the kernel has mistakes or the arguments do not fit it.
 pub fn run<'a>(kernel: &Kernel, grid: impl Into<Grid>, args: impl Args<'a>) -> Result<Report, Failure> {
     Launcher::new().run(kernel, grid, args)
-}
-
-fn launch(kernel: &Kernel, grid: &Grid, mut args: Vec<Arg<'_>>, options: Options) -> Result<Report, Failure> {
-    let module = kernel.build()?;
-    let Some(function) = kernel.function() else {
-        return Err(Refused::from(Error::input("the kernel was not built")).into());
-    };
-    fits(kernel, &args)?;
-    let (bound, data) = bind(kernel, grid, &mut args)?;
-    let Some(launch) = bound.launches.first() else {
-        return Err(Refused::from(Error::input("there is nothing to launch")).into());
-    };
-    let mut memory = bound.allocate(&data, u64::MAX).map_err(Refused::from)?;
-    let launched = run_on(module, function, launch, &mut memory, options)?;
-    write_back(args, launch, &memory);
-    let report = Report::new(launched);
-    match report.findings().iter().any(|f| f.severity == Severity::Error) {
-        true => Err(Failure::Found(Box::new(report))),
-        false => Ok(report),
-    }
 }
 
 /// Whether the arguments are of the parameters' kinds and types.

@@ -75,8 +75,8 @@ impl Report {
         let prints = self.prints().iter().map(text::printed);
         let findings = self.findings().iter();
         let findings = findings.map(|finding| text::finding(finding, &files, paint) + "\n");
-        let verdict = std::iter::once(summary::verdict(&self.launched));
-        prints.chain(findings).chain(verdict).collect()
+        let verdict = summary::verdict(&self.launched).replace("--max-findings", "Launcher::max_findings");
+        prints.chain(findings).chain([verdict]).collect()
     }
 }
 

@@ -66,6 +66,25 @@ fn shapes_that_do_not_meet() {
 }
 
 #[test]
+fn tiles_that_are_too_large() {
+    mistakes(
+        |k| {
+            let _ = k.arange(0, 1 << 21);
+            let _ = k.zeros([2048, 1024], F32);
+            let x = k.arange(0, 1 << 20);
+            let _ = x.col() + k.arange(0, 2).row();
+            let _ = x.join(x);
+        },
+        &[
+            "a tile of shape [2097152] has 2097152 elements, 1048576 are the most @ arange(0, 1 << 21)",
+            "a tile of shape [2048, 1024] has 2097152 elements, 1048576 are the most @ zeros([2048, 1024], F32)",
+            "a tile of shape [1048576, 2] has 2097152 elements, 1048576 are the most @ x.col()",
+            "a tile of shape [1048576, 2] has 2097152 elements, 1048576 are the most @ join(x)",
+        ],
+    );
+}
+
+#[test]
 fn types_that_do_not_fit() {
     mistakes(
         |k| {

@@ -258,11 +258,9 @@ impl Builder {
                 (Input::Value(a), Input::Value(b)) if a.ty.lane == b.ty.lane => (a, b),
                 _ => core.meet(a, b, false, "`where_`")?,
             };
-            let shape = core.common_shape(a, b)?;
-            let (a, b) = (core.shape_to(a, shape)?, core.shape_to(b, shape)?);
-            let shape = core.common_shape(condition, a)?;
-            let condition = core.shape_to(condition, shape)?;
-            let (a, b) = (core.shape_to(a, shape)?, core.shape_to(b, shape)?);
+            let (a, b) = core.same_shape(a, b, "`where_`")?;
+            let (condition, a) = core.same_shape(condition, a, "`where_`")?;
+            let b = core.shape_to(b, a.ty.shape)?;
             Ok(core.emit(OpCode::Select, &[condition, a, b], Attrs::None, a.ty))
         })
     }
@@ -292,19 +290,9 @@ impl Core {
         Ok((to(a)?, to(b)?))
     }
 
-    /// Both values in the shape that they broadcast to; says of which operation and which types, if they do not.
-    fn same_shape(&mut self, a: Value, b: Value, what: &str) -> Made<(Value, Value)> {
-        let shape = match self.common_shape(a, b) {
-            Ok(shape) => shape,
-            Err(_) => {
-                let (x, y) = (a.ty.shape.unwrap_or_default(), b.ty.shape.unwrap_or_default());
-                return Err(wrong(format!(
-                    "{what} of shapes {x:?} and {y:?}, which do not broadcast"
-                ))
-                .also(b, format!("this one is `{}`", b.ty))
-                .into());
-            }
-        };
+    /// Both values in the shape that they broadcast to.
+    pub(crate) fn same_shape(&mut self, a: Value, b: Value, what: &str) -> Made<(Value, Value)> {
+        let shape = self.common_shape(a, b, what)?;
         Ok((self.shape_to(a, shape)?, self.shape_to(b, shape)?))
     }
 

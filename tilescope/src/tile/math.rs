@@ -110,8 +110,7 @@ impl<'k> Tile<'k> {
         self.k.make(|core| {
             let (x, y) = (core.take(Operand::given(self))?, core.take(exponent.given())?);
             let (x, y) = core.meet(x, y, true, "`pow`")?;
-            let shape = core.common_shape(x, y)?;
-            let (x, y) = (core.shape_to(x, shape)?, core.shape_to(y, shape)?);
+            let (x, y) = core.same_shape(x, y, "`pow`")?;
             core.wide_float(Input::Value(x), "pow")?;
             core.function(Library("pow"), &[x, y])
         })
@@ -129,15 +128,10 @@ impl<'k> Tile<'k> {
             if !core.number_type(x, "`mul_add`")?.is_float() {
                 return Err(format!("`mul_add` takes floats, this is `{}`", x.ty).into());
             }
-            let shape = core.common_shape(x, y)?;
-            let x = core.shape_to(x, shape)?;
-            let shape = core.common_shape(x, z)?;
-            let operands = [
-                core.shape_to(x, shape)?,
-                core.shape_to(y, shape)?,
-                core.shape_to(z, shape)?,
-            ];
-            Ok(core.emit(OpCode::Fma, &operands, Attrs::None, operands[0].ty))
+            let (x, y) = core.same_shape(x, y, "`mul_add`")?;
+            let (x, z) = core.same_shape(x, z, "`mul_add`")?;
+            let y = core.shape_to(y, x.ty.shape)?;
+            Ok(core.emit(OpCode::Fma, &[x, y, z], Attrs::None, x.ty))
         })
     }
 }
@@ -170,6 +164,7 @@ impl Builder {
                     .help("the number of elements of a range is a power of two; mask the ones that are too many")
                     .into());
             };
+            let shape = super::shape::small_enough(shape)?;
             let ty = super::types::TileType::number(Dtype::I32).shaped(Some(shape));
             Ok(core.emit(OpCode::MakeRange, &[], Attrs::Range { start, end }, ty))
         })

@@ -25,8 +25,7 @@ impl<'k> Tile<'k> {
             if !matches!(a.ty.dtype(), Some(Dtype::U32 | Dtype::U64)) {
                 return Err(wrong(format!("`mul_high` of `{}`: it takes `u32` or `u64`", a.ty)).into());
             }
-            let shape = core.common_shape(a, b)?;
-            let (a, b) = (core.shape_to(a, shape)?, core.shape_to(b, shape)?);
+            let (a, b) = core.same_shape(a, b, "`mul_high`")?;
             Ok(core.emit(OpCode::MulHiUI, &[a, b], Attrs::None, a.ty))
         })
     }

@@ -103,6 +103,7 @@ impl<'k> Tile<'k> {
             }
             let shape = a.ty.shape.unwrap_or_default();
             let out = shape.with_inserted(shape.rank(), 2).ok_or_else(too_large)?;
+            let out = small_enough(out)?;
             Ok(core.emit(OpCode::Join, &[a, b], Attrs::None, a.ty.shaped(Some(out))))
         })
     }
@@ -177,15 +178,16 @@ pub(crate) fn shape_of(dims: &[i32]) -> Made<Option<Shape>> {
     let wide: Option<Vec<u64>> = dims.iter().map(|&d| u64::try_from(d).ok()).collect();
     let shape = wide.and_then(|dims| Shape::new(&dims));
     let shape = shape.ok_or_else(|| wrong(format!("{dims:?} is no shape: dimensions are powers of two")))?;
-    let most = tilescope_ir::MAX_TILE_ELEMENTS;
-    if shape.elements() as u64 > most {
-        return Err(format!(
-            "{dims:?} has {} elements, a tile holds at most {most}",
-            shape.elements()
-        )
-        .into());
+    small_enough(shape).map(Some)
+}
+
+/// A shape that a tile may have.
+pub(crate) fn small_enough(shape: Shape) -> Made<Shape> {
+    let (elements, most) = (shape.elements(), tilescope_ir::MAX_TILE_ELEMENTS);
+    if elements as u64 <= most {
+        return Ok(shape);
     }
-    Ok(Some(shape))
+    Err(format!("a tile of shape {shape:?} has {elements} elements, {most} are the most").into())
 }
 
 impl Core {
@@ -217,7 +219,7 @@ impl Core {
     }
 
     /// The shape that both values broadcast to.
-    pub(crate) fn common_shape(&self, a: Value, b: Value) -> Made<Option<Shape>> {
+    pub(crate) fn common_shape(&self, a: Value, b: Value, what: &str) -> Made<Option<Shape>> {
         let (x, y) = match (a.ty.shape, b.ty.shape) {
             (None, other) | (other, None) => return Ok(other),
             (Some(x), Some(y)) => (x, y),
@@ -231,8 +233,12 @@ impl Core {
         let rank = x.rank().max(y.rank());
         let both = padded(x, rank).zip(padded(y, rank));
         match both.and_then(|(x, y)| infer::common_shape(x, y)) {
-            Some(shape) => Ok(Some(shape)),
-            None => Err(format!("the shapes {x:?} and {y:?} do not broadcast").into()),
+            Some(shape) => small_enough(shape).map(Some),
+            None => Err(wrong(format!(
+                "{what} of shapes {x:?} and {y:?}, which do not broadcast"
+            ))
+            .also(b, format!("this one is `{}`", b.ty))
+            .into()),
         }
     }
 
