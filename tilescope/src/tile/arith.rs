@@ -336,9 +336,7 @@ impl Core {
             let message = format!("a pointer moved by `{}`: offsets are integers", offset.ty);
             return Err(wrong(message).into());
         }
-        if dtype == Dtype::I1 {
-            offset = self.cast(offset, Dtype::I32)?;
-        } else if !is_signed(dtype) && bits(dtype) < 64 {
+        if !is_signed(dtype) && bits(dtype) < 64 {
             // `tt.addptr` takes its offset as signed.
             offset = self.cast(offset, Dtype::I64)?;
         }

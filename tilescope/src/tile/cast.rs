@@ -80,7 +80,7 @@ impl Core {
                 to,
             )),
             (false, true) => {
-                let signed = is_signed(from) && from != Dtype::I1;
+                let signed = is_signed(from);
                 Ok(self.convert(if signed { OpCode::SiToFp } else { OpCode::UiToFp }, value, to))
             }
             (false, false) => Ok(self.integer_to_integer(value, from, to)),
@@ -97,7 +97,7 @@ impl Core {
             // Only the sign changes, which the IR does not know.
             Ordering::Equal => self.value(value.id, value.ty.of(to)),
             Ordering::Greater => self.convert(OpCode::TruncI, value, to),
-            Ordering::Less if is_signed(from) && from != Dtype::I1 => self.convert(OpCode::ExtSI, value, to),
+            Ordering::Less if is_signed(from) => self.convert(OpCode::ExtSI, value, to),
             Ordering::Less => self.convert(OpCode::ExtUI, value, to),
         }
     }

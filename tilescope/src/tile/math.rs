@@ -86,7 +86,7 @@ impl<'k> Tile<'k> {
         self.k.make(|core| {
             let value = core.take_tile(self)?;
             let dtype = core.number_type(value, "`abs`")?;
-            if !dtype.is_float() && (!is_signed(dtype) || dtype == Dtype::I1) {
+            if !dtype.is_float() && !is_signed(dtype) {
                 return Ok(value);
             }
             let code = if dtype.is_float() {

@@ -125,6 +125,27 @@ mod tests {
             assert_eq!(common(tile(b), tile(a), false), Ok(both), "{b:?} {a:?}");
         }
         assert!(common(tile(Dtype::I32), tile(Dtype::U32), true).is_err());
+        // Truth values are unsigned for Triton.
+        assert!(common(tile(Dtype::I32), tile(Dtype::I1), true).is_err());
         assert!(common(tile(Dtype::F8E4M3), tile(Dtype::I32), false).is_err());
+    }
+
+    #[test]
+    fn all_pairs_are_as_in_triton() {
+        let rows = include_str!("promote.txt")
+            .lines()
+            .filter(|line| !line.starts_with('#'));
+        let mut pairs = 0;
+        for row in rows {
+            let types: Vec<Option<Dtype>> = row.split(' ').map(Dtype::from_name).collect();
+            let (a, b) = (types[0].unwrap(), types[1].unwrap());
+            let pairs_of = [(tile(a), tile(b)), (number(a), tile(b)), (tile(a), number(b))];
+            for (i, (a, b)) in pairs_of.into_iter().enumerate() {
+                assert_eq!(common(a, b, false).ok(), types[2 + i], "{row}: {a:?} {b:?}");
+                assert_eq!(common(a, b, true).ok(), types[5 + i], "{row}: {a:?} / {b:?}");
+            }
+            pairs += 1;
+        }
+        assert_eq!(pairs, 15 * 15);
     }
 }

@@ -115,12 +115,9 @@ pub(crate) fn bits(dtype: Dtype) -> u32 {
     scalar(dtype).bits()
 }
 
-/// A signed integer; `i1` counts as one, as it does for Triton.
+/// A signed integer; `i1` is an unsigned one, as it is for Triton.
 pub(crate) fn is_signed(dtype: Dtype) -> bool {
-    matches!(
-        dtype,
-        Dtype::I1 | Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64
-    )
+    matches!(dtype, Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64)
 }
 
 /// An 8-bit float.
