@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tilescope_diagnostics::render::{Paint, text::error as render};
 use tilescope_diagnostics::Source;
+use tilescope_diagnostics::render::{Paint, text::error as render};
 use tilescope_frontend::request::{ArgSpec, Request, Specialized, compile};
 use tilescope_frontend::source::{Files, Program};
 use tilescope_frontend::types::{Dtype, Elem, PtrTy};
@@ -47,7 +47,12 @@ fn spec(text: &str) -> ArgSpec {
             levels: 1,
             is_const: false,
         });
-        return ArgSpec::Scalar(elem, Specialized { divisible_by_16: divisible });
+        return ArgSpec::Scalar(
+            elem,
+            Specialized {
+                divisible_by_16: divisible,
+            },
+        );
     }
     if let Ok(int) = text.parse::<i64>() {
         return ArgSpec::Constant(Value::int(int));
@@ -60,14 +65,23 @@ fn spec(text: &str) -> ArgSpec {
         "False" => ArgSpec::Constant(Value::Bool(false)),
         "None" => ArgSpec::Constant(Value::None),
         text if text.starts_with('\'') => ArgSpec::Constant(Value::str(text.trim_matches('\''))),
-        text => ArgSpec::Scalar(Elem::Num(dtype(text)), Specialized { divisible_by_16: divisible }),
+        text => ArgSpec::Scalar(
+            Elem::Num(dtype(text)),
+            Specialized {
+                divisible_by_16: divisible,
+            },
+        ),
     }
 }
 
 fn request(head: &str) -> Request {
     let head = head.trim_start_matches('#').trim();
     let (kernel, rest) = head.split_once('(').expect("the first line: `# kernel(args)`");
-    let args = rest.trim_end_matches(')').split(',').map(str::trim).filter(|a| !a.is_empty());
+    let args = rest
+        .trim_end_matches(')')
+        .split(',')
+        .map(str::trim)
+        .filter(|a| !a.is_empty());
     Request {
         kernel: kernel.to_string(),
         args: args
@@ -93,7 +107,11 @@ fn outcome(path: &Path) -> (&'static str, String) {
         Ok(module) => module,
         Err(error) => return ("err", render(&error, Paint::Plain)),
     };
-    match compile(&program, module, &request(text.lines().next().unwrap_or_default())) {
+    match compile(
+        &program,
+        module,
+        &request(text.lines().next().unwrap_or_default()),
+    ) {
         Ok(compiled) => {
             let mut printed = String::new();
             for note in &compiled.notes {
@@ -137,5 +155,9 @@ fn kernels_compile_to_the_ir_and_the_errors_that_are_expected() {
             wrong.push(format!("{}:\n{text}", golden.display()));
         }
     }
-    assert!(wrong.is_empty(), "{}\n`BLESS=1` accepts what is made", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{}\n`BLESS=1` accepts what is made",
+        wrong.join("\n")
+    );
 }

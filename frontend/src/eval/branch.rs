@@ -300,9 +300,17 @@ impl Cx<'_> {
         after: &Local,
     ) -> Box<tilescope_diagnostics::Error> {
         let source = self.program.source(self.place.module);
-        let mut error = self.error_at(after.at.unwrap_or(stmt), message, &format!("now {}", after.value.type_text()));
+        let mut error = self.error_at(
+            after.at.unwrap_or(stmt),
+            message,
+            &format!("now {}", after.value.type_text()),
+        );
         if let Some(at) = before.at {
-            error = error.at(&source, at.range(), format!("before, {}", before.value.type_text()));
+            error = error.at(
+                &source,
+                at.range(),
+                format!("before, {}", before.value.type_text()),
+            );
         } else {
             error = error.note(format!("before, it is {}", before.value.type_text()));
         }
@@ -338,7 +346,8 @@ impl Cx<'_> {
             self.report(error.help("convert one of them with `.to(…)`"));
         } else {
             let line = self.line_of(stmt);
-            let why = format!("the branches of the run-time `if` on line {line} leave different constants in it");
+            let why =
+                format!("the branches of the run-time `if` on line {line} leave different constants in it");
             self.scope.lost.push((name.clone(), Rc::from(why)));
         }
     }

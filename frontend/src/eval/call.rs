@@ -175,7 +175,10 @@ impl Cx<'_> {
                     && shape.elements() != 1
                 {
                     return Err(self
-                        .error(format!("`{name}` is `noinline`, but its argument `{}` is a block", local.name))
+                        .error(format!(
+                            "`{name}` is `noinline`, but its argument `{}` is a block",
+                            local.name
+                        ))
                         .note("Triton passes only scalars to functions that are not inlined"));
                 }
             }
@@ -347,7 +350,8 @@ impl Cx<'_> {
 impl Args {
     /// Whether an argument is in error.
     pub(crate) fn has_error(&self) -> bool {
-        self.positional.iter().any(|(v, _)| v.has_error()) || self.keywords.iter().any(|(_, v, _)| v.has_error())
+        self.positional.iter().any(|(v, _)| v.has_error())
+            || self.keywords.iter().any(|(_, v, _)| v.has_error())
     }
 }
 

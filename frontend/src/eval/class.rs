@@ -4,7 +4,9 @@ use std::rc::Rc;
 
 use tilescope_diagnostics::{Error, closest};
 
-use crate::ast::{Comprehension, ComprehensionKind, ComprehensionLoop, Expr, ExprKind, Ident, Name, Param, Params, Span};
+use crate::ast::{
+    Comprehension, ComprehensionKind, ComprehensionLoop, Expr, ExprKind, Ident, Name, Param, Params, Span,
+};
 use crate::cx::{Args, Cx, Locals, Mode, Result, Returns, Scope};
 use crate::konst;
 use crate::limits::MAX_ITEMS;
@@ -57,7 +59,9 @@ impl Cx<'_> {
     /// `Class(…)`.
     pub(super) fn construct(&mut self, class: &Rc<Class>, args: Args) -> Result<Value> {
         let init = class.members.iter().find(|(n, _)| &**n == "__init__");
-        if let (Some((_, Value::Function(init))), ClassKind::Aggregate | ClassKind::Plain) = (init, class.kind) {
+        if let (Some((_, Value::Function(init))), ClassKind::Aggregate | ClassKind::Plain) =
+            (init, class.kind)
+        {
             return self.run_init(class, &init.clone(), args);
         }
         if matches!(class.kind, ClassKind::Enum | ClassKind::IntEnum) {
@@ -80,7 +84,9 @@ impl Cx<'_> {
         };
         let args = self.with_defaults(class, args);
         let locals = self.bind_params(&class.name, &params, self.scope.module, args, None)?;
-        let values = locals.iter().map(|local| (local.name.clone(), local.value.clone()));
+        let values = locals
+            .iter()
+            .map(|local| (local.name.clone(), local.value.clone()));
         Ok(match class.kind {
             ClassKind::NamedTuple => Value::Tuple(Tuple {
                 items: values.map(|(_, value)| value).collect(),
@@ -101,7 +107,8 @@ impl Cx<'_> {
                 continue;
             }
             if let Some((_, default)) = class.members.iter().find(|(n, _)| n == field) {
-                args.keywords.push((field.clone(), default.clone(), self.place.span));
+                args.keywords
+                    .push((field.clone(), default.clone(), self.place.span));
             }
         }
         args
@@ -121,7 +128,11 @@ impl Cx<'_> {
         });
         match found {
             Some((_, member)) => Ok(member.clone()),
-            None => Err(self.error(format!("`{}` has no member with the value {}", class.name, value.describe()))),
+            None => Err(self.error(format!(
+                "`{}` has no member with the value {}",
+                class.name,
+                value.describe()
+            ))),
         }
     }
 
@@ -136,7 +147,10 @@ impl Cx<'_> {
         args.positional.insert(0, (instance, span));
         let locals = self.bind_params(&class.name, &init.def.params, init.module, args, Some(init))?;
         let Some(this) = init.def.params.positional.first().map(|p| p.ident.name.clone()) else {
-            return Err(self.error(format!("`{}.__init__` has no parameter for the instance", class.name)));
+            return Err(self.error(format!(
+                "`{}.__init__` has no parameter for the instance",
+                class.name
+            )));
         };
         let mut scope = Scope::new(init.module, Mode::Host);
         scope.captured.clone_from(&init.captured);
@@ -160,11 +174,17 @@ impl Cx<'_> {
             match instance.fields.iter().find(|(n, _)| n == name) {
                 Some(field) => fields.push(field.clone()),
                 None => {
-                    return Err(self.error(format!("`{}.__init__` does not assign the field `{name}`", class.name)));
+                    return Err(self.error(format!(
+                        "`{}.__init__` does not assign the field `{name}`",
+                        class.name
+                    )));
                 }
             }
         }
-        let undeclared = instance.fields.iter().find(|(n, _)| class.fields.iter().all(|(f, _)| f != n));
+        let undeclared = instance
+            .fields
+            .iter()
+            .find(|(n, _)| class.fields.iter().all(|(f, _)| f != n));
         match undeclared {
             Some((name, _)) if class.kind == ClassKind::Aggregate => {
                 Err(self.error(format!("`{}` declares no field `{name}`", class.name)))
@@ -184,7 +204,10 @@ impl Cx<'_> {
         crate::cx::Frame {
             function: class.name.clone(),
             called_at: Some(self.place),
-            call_loc: self.frames.last().map_or(tilescope_ir::LocId::unknown(), |f| f.call_loc),
+            call_loc: self
+                .frames
+                .last()
+                .map_or(tilescope_ir::LocId::unknown(), |f| f.call_loc),
             key: String::new(),
         }
     }
@@ -216,7 +239,11 @@ impl Cx<'_> {
             }
             return Ok(konst::dict(entries));
         }
-        Ok(if jit { Value::tuple(items) } else { konst::list(items) })
+        Ok(if jit {
+            Value::tuple(items)
+        } else {
+            konst::list(items)
+        })
     }
 
     fn comprehend(

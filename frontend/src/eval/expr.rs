@@ -42,7 +42,11 @@ impl Cx<'_> {
     }
 
     /// Evaluates something at a place, one level deeper.
-    pub(crate) fn deeper_in<T>(&mut self, span: Span, inner: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub(crate) fn deeper_in<T>(
+        &mut self,
+        span: Span,
+        inner: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
         let entered = self.enter(span);
         let result = if self.depth >= MAX_NESTING {
             self.stopped = true;
@@ -65,7 +69,8 @@ impl Cx<'_> {
             }
             ExprKind::Subscript(of, index) => self.subscript_expr(of, index),
             ExprKind::Slice(lower, upper, step) => {
-                let mut part = |part: &Option<Box<Expr>>| part.as_ref().map_or(Ok(Value::None), |e| self.expr(e));
+                let mut part =
+                    |part: &Option<Box<Expr>>| part.as_ref().map_or(Ok(Value::None), |e| self.expr(e));
                 let parts = [part(lower)?, part(upper)?, part(step)?];
                 Ok(Value::Slice(Rc::new(parts)))
             }
@@ -98,12 +103,18 @@ impl Cx<'_> {
             ExprKind::Format(parts) => Ok(Value::str(&self.format(parts)?)),
             ExprKind::Walrus(name, value) => {
                 let value = self.assigned_value(&name.name, value)?;
-                self.scope.locals.assign(&name.name, value.clone(), Some(name.span));
+                self.scope
+                    .locals
+                    .assign(&name.name, value.clone(), Some(name.span));
                 Ok(value)
             }
             ExprKind::Comprehension(comprehension) => self.comprehension(comprehension),
             ExprKind::Lambda(lambda) if self.scope.mode == Mode::Host => {
-                let locals = self.scope.locals.iter().map(|l| (l.name.clone(), l.value.clone()));
+                let locals = self
+                    .scope
+                    .locals
+                    .iter()
+                    .map(|l| (l.name.clone(), l.value.clone()));
                 let captured = locals.chain(self.scope.captured.iter().cloned()).collect();
                 Ok(Value::Lambda(Rc::new(Closure {
                     lambda: lambda.clone(),
@@ -150,12 +161,14 @@ impl Cx<'_> {
         let message = format!("a kernel cannot read the global variable `{name}`");
         let error = self.error(message);
         match value {
-            Value::Function(_) => error
-                .note("it is a function without `@triton.jit`")
-                .help(format!("decorate `{name}` with `@triton.jit`, or with `@triton.constexpr_function`")),
+            Value::Function(_) => error.note("it is a function without `@triton.jit`").help(format!(
+                "decorate `{name}` with `@triton.jit`, or with `@triton.constexpr_function`"
+            )),
             _ => error
                 .note("Triton's kernels see only globals that are compile-time constants")
-                .help(format!("write `{name} = tl.constexpr(…)` where it is defined, or pass it as an argument")),
+                .help(format!(
+                    "write `{name} = tl.constexpr(…)` where it is defined, or pass it as an argument"
+                )),
         }
     }
 
@@ -386,5 +399,7 @@ impl Cx<'_> {
 
 /// A name of Python's own.
 fn python(name: &str) -> Option<Value> {
-    PYTHON.iter().find_map(|module| crate::language::attribute(module, name))
+    PYTHON
+        .iter()
+        .find_map(|module| crate::language::attribute(module, name))
 }

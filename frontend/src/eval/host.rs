@@ -33,6 +33,8 @@ impl Cx<'_> {
         _args: crate::cx::Args,
     ) -> Result<crate::value::Value> {
         let name = &function.def.ident.name;
-        Err(self.unsupported(format!("`{name}`, a function without `@triton.jit`, is not supported")))
+        Err(self.unsupported(format!(
+            "`{name}`, a function without `@triton.jit`, is not supported"
+        )))
     }
 }

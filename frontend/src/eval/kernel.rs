@@ -8,8 +8,8 @@ use tilescope_ir::{Arena, FunctionBuilder, LocId, Module, Type};
 
 use crate::Options;
 use crate::ast::{Name, Param};
-use crate::cx::{Cx, Frame, Locals, Place, Result, Returns, Scope};
 use crate::cx::Mode;
+use crate::cx::{Cx, Frame, Locals, Place, Result, Returns, Scope};
 use crate::request::{ArgSpec, Compiled, Request};
 use crate::source::{KernelInfo, ModuleId, Program};
 use crate::specialize::{Given, Rules, specialize};
@@ -109,7 +109,11 @@ impl Cx<'_> {
             _ => {
                 let source = self.program.source(function.module);
                 Err(Error::input(format!("`{name}` is no kernel"))
-                    .at(&source, function.def.ident.span.range(), "it has no `@triton.jit`")
+                    .at(
+                        &source,
+                        function.def.ident.span.range(),
+                        "it has no `@triton.jit`",
+                    )
                     .help("decorate it with `@triton.jit`"))
             }
         }
@@ -140,7 +144,12 @@ impl Cx<'_> {
             if !value.is_runtime() {
                 constants.push((name.to_string(), value.clone()));
             }
-            let all = function.def.params.positional.iter().chain(&function.def.params.keyword_only);
+            let all = function
+                .def
+                .params
+                .positional
+                .iter()
+                .chain(&function.def.params.keyword_only);
             let at = all.filter(|p| p.ident.name == *name).map(|p| p.ident.span).next();
             params.assign(name, value, at);
         }
@@ -172,12 +181,16 @@ impl Cx<'_> {
     }
 
     /// What each parameter gets: from the request, else from what was chosen, else its default.
-    fn resolve(&mut self, kernel: &Kernel, request: &Request, chosen: Vec<(Name, Value)>) -> Result<Arguments> {
+    fn resolve(
+        &mut self,
+        kernel: &Kernel,
+        request: &Request,
+        chosen: Vec<(Name, Value)>,
+    ) -> Result<Arguments> {
         let function = &kernel.function;
         let params = &function.def.params;
         if let Some(param) = params.vararg.as_ref().or(params.kwarg.as_ref()) {
-            return Err(self
-                .located_param(param, "a kernel cannot take a variable number of arguments"));
+            return Err(self.located_param(param, "a kernel cannot take a variable number of arguments"));
         }
         let all: Vec<&Param> = params.positional.iter().chain(&params.keyword_only).collect();
         for (name, _) in &request.args {
@@ -198,7 +211,9 @@ impl Cx<'_> {
             if let Some((_, spec)) = request.args.iter().find(|(n, _)| n.as_str() == &**name) {
                 arguments.specs.push((name.clone(), spec.clone()));
             } else if let Some((_, value)) = chosen.iter().find(|(n, _)| n == name) {
-                arguments.specs.push((name.clone(), ArgSpec::Constant(value.clone())));
+                arguments
+                    .specs
+                    .push((name.clone(), ArgSpec::Constant(value.clone())));
             } else if let Some(default) = &param.default {
                 let value = self.default_value(function.module, Some(function), default)?;
                 let spec = if info.constexpr {
@@ -208,7 +223,11 @@ impl Cx<'_> {
                 };
                 arguments.specs.push((name.clone(), spec));
             } else {
-                let what = if info.constexpr { "a compile-time value" } else { "an argument" };
+                let what = if info.constexpr {
+                    "a compile-time value"
+                } else {
+                    "an argument"
+                };
                 return Err(self.located_param(
                     param,
                     format!("`{}` needs {what} for `{name}`", function.def.ident.name),
@@ -226,8 +245,13 @@ impl Cx<'_> {
         arguments: &mut Arguments,
     ) -> Result<ArgSpec> {
         let Some(given) = Given::of(&value) else {
-            let message = format!("the default of `{}` cannot be passed to a kernel", param.ident.name);
-            return Err(self.located_param(param, message).note(format!("it is {}", value.describe())));
+            let message = format!(
+                "the default of `{}` cannot be passed to a kernel",
+                param.ident.name
+            );
+            return Err(self
+                .located_param(param, message)
+                .note(format!("it is {}", value.describe())));
         };
         let spec = specialize(&given, rules).map_err(|why| self.located_param(param, why))?;
         if !matches!(spec, ArgSpec::Constant(_)) {
@@ -299,4 +323,3 @@ impl Cx<'_> {
         Tensor { value, ty }
     }
 }
-

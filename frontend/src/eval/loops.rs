@@ -60,7 +60,8 @@ impl Cx<'_> {
 
     fn unrolled(&mut self, name: &Name, range: &Range, at: Span, body: &[Stmt]) -> Result<Flow> {
         let bound = |v: &Value| konst::as_int(v);
-        let (Some(start), Some(stop), Some(step)) = (bound(&range.start), bound(&range.stop), bound(&range.step))
+        let (Some(start), Some(stop), Some(step)) =
+            (bound(&range.start), bound(&range.stop), bound(&range.step))
         else {
             return Err(self.error("the bounds of `tl.static_range` must be compile-time integers"));
         };
@@ -68,7 +69,9 @@ impl Cx<'_> {
         let mut value = start;
         for _ in 0..count {
             self.step()?;
-            self.scope.locals.assign(name, Value::Int(value.clone()), Some(at));
+            self.scope
+                .locals
+                .assign(name, Value::Int(value.clone()), Some(at));
             let flow = self.block(body);
             if flow != Flow::Next {
                 return Ok(flow);
@@ -139,12 +142,19 @@ impl Cx<'_> {
                 Ty::Scalar(Elem::Num(dtype)) if dtype.is_int() => tensors.push((tensor, dtype)),
                 _ => {
                     return Err(self
-                        .error(format!("the {what} of a loop must be an integer, not {}", value.describe()))
+                        .error(format!(
+                            "the {what} of a loop must be an integer, not {}",
+                            value.describe()
+                        ))
                         .note("a run-time loop counts with one integer"));
                 }
             }
         }
-        let index = tensors.iter().map(|(_, d)| *d).reduce(promoted).unwrap_or(Dtype::Int32);
+        let index = tensors
+            .iter()
+            .map(|(_, d)| *d)
+            .reduce(promoted)
+            .unwrap_or(Dtype::Int32);
         let mut cast = |i: usize| -> Result<Tensor> {
             match tensors.get(i) {
                 Some((tensor, _)) => self.cast(&tensor.clone(), Elem::Num(index), None),
@@ -251,7 +261,10 @@ impl Cx<'_> {
         let carried = self.find_carried(before, &after, ignore, stmt);
         if self.errors.len() > errors {
             // The operations stay where they are: nothing of this kernel is used.
-            for local in after.iter().filter(|l| before.find(&l.name).is_some_and(|b| !b.value.same(&l.value))) {
+            for local in after
+                .iter()
+                .filter(|l| before.find(&l.name).is_some_and(|b| !b.value.same(&l.value)))
+            {
                 self.scope.locals.set(&local.name, Value::Error);
             }
             for local in after.iter().filter(|l| before.find(&l.name).is_none()) {
@@ -263,7 +276,10 @@ impl Cx<'_> {
         self.notes.truncate(notes);
         self.scope.lost.truncate(lost);
         let line = self.line_of(stmt);
-        for local in after.iter().filter(|l| before.find(&l.name).is_none() && Some(&l.name) != ignore) {
+        for local in after
+            .iter()
+            .filter(|l| before.find(&l.name).is_none() && Some(&l.name) != ignore)
+        {
             let why = Rc::from(format!("it is assigned in the run-time loop on line {line} only"));
             self.scope.lost.push((local.name.clone(), why));
         }
@@ -272,7 +288,13 @@ impl Cx<'_> {
     }
 
     /// Variables of before the loop whose values its body changes.
-    fn find_carried(&mut self, before: &Locals, after: &Locals, ignore: Option<&Name>, stmt: Span) -> Vec<Local> {
+    fn find_carried(
+        &mut self,
+        before: &Locals,
+        after: &Locals,
+        ignore: Option<&Name>,
+        stmt: Span,
+    ) -> Vec<Local> {
         let mut carried = Vec::new();
         for old in before.iter() {
             let Some(new) = after.find(&old.name).filter(|_| Some(&old.name) != ignore) else {
@@ -289,12 +311,17 @@ impl Cx<'_> {
             let message = if old.value.is_runtime() {
                 format!("`{}` changes its type in a run-time loop", old.name)
             } else {
-                format!("`{}` is a compile-time constant before a run-time loop that assigns it", old.name)
+                format!(
+                    "`{}` is a compile-time constant before a run-time loop that assigns it",
+                    old.name
+                )
             };
             let source = self.program.source(self.place.module);
-            let error = self
-                .type_change(message, stmt, old, new)
-                .at(&source, head(&source.text, stmt), "in this loop");
+            let error = self.type_change(message, stmt, old, new).at(
+                &source,
+                head(&source.text, stmt),
+                "in this loop",
+            );
             self.report(error);
         }
         carried
@@ -326,7 +353,9 @@ impl Cx<'_> {
                     self.disable_licm();
                     continue;
                 }
-                ("disallow_acc_multi_buffer" | "flatten" | "warp_specialize", Value::Bool(true)) => AttrValue::Unit,
+                ("disallow_acc_multi_buffer" | "flatten" | "warp_specialize", Value::Bool(true)) => {
+                    AttrValue::Unit
+                }
                 _ => continue,
             };
             self.b.annotate(&format!("tt.{name}"), value);

@@ -140,8 +140,15 @@ impl Cx<'_> {
     pub(super) fn definition(&mut self, function: &Function) -> LocId {
         let source = self.program.source(function.module);
         let name = function.def.ident.span.start as usize;
-        let line = source.text.get(..name).and_then(|t| t.rfind('\n')).map_or(0, |i| i + 1);
-        let indent = source.text.get(line..name).map_or(0, |t| t.len() - t.trim_start().len());
+        let line = source
+            .text
+            .get(..name)
+            .and_then(|t| t.rfind('\n'))
+            .map_or(0, |i| i + 1);
+        let indent = source
+            .text
+            .get(line..name)
+            .map_or(0, |t| t.len() - t.trim_start().len());
         self.file_location(function.module, (line + indent) as u32)
     }
 
@@ -175,9 +182,9 @@ impl Cx<'_> {
         open: Option<BlockId>,
     ) -> Result<(Value, Vec<Type>)> {
         let loc = self.definition(function);
-        let constant = returns
-            .split_first()
-            .is_none_or(|((_, first, _), rest)| !first.is_runtime() && rest.iter().all(|(_, v, _)| v.same(first)));
+        let constant = returns.split_first().is_none_or(|((_, first, _), rest)| {
+            !first.is_runtime() && rest.iter().all(|(_, v, _)| v.same(first))
+        });
         let mut result: Option<(Value, Place)> = None;
         for (block, value, place) in returns {
             self.b.move_to(block);

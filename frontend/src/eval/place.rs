@@ -26,7 +26,9 @@ impl LineIndex {
         let breaks = text.bytes().enumerate().filter(|(_, b)| *b == b'\n');
         LineIndex {
             file: file.into(),
-            starts: std::iter::once(0).chain(breaks.map(|(i, _)| i as u32 + 1)).collect(),
+            starts: std::iter::once(0)
+                .chain(breaks.map(|(i, _)| i as u32 + 1))
+                .collect(),
         }
     }
 
@@ -84,9 +86,10 @@ impl Cx<'_> {
     /// The location of a byte of a file.
     pub(crate) fn file_location(&mut self, module: ModuleId, offset: u32) -> LocId {
         let program = self.program;
-        let index = self.lines.entry(module).or_insert_with(|| {
-            LineIndex::of(&program.path(module), &program.source(module).text)
-        });
+        let index = self
+            .lines
+            .entry(module)
+            .or_insert_with(|| LineIndex::of(&program.path(module), &program.source(module).text));
         let (line, column) = index.line_column(offset);
         let file = index.file.clone();
         self.locs.intern(Loc::File {

@@ -144,7 +144,10 @@ impl Cx<'_> {
             StmtKind::Other(what) => {
                 return self.error(format!("a kernel cannot use `{what}`"));
             }
-            _ => ("this statement", "see Triton's documentation for what kernels may use"),
+            _ => (
+                "this statement",
+                "see Triton's documentation for what kernels may use",
+            ),
         };
         self.error(format!("a kernel cannot use {what}")).help(help)
     }
@@ -330,7 +333,9 @@ impl Cx<'_> {
             None => Ok(()),
             Some(value) if is_constexpr => {
                 if let Some(local) = self.scope.locals.find(name) {
-                    let error = self.error(format!("`{name}` is already defined: a constexpr is assigned once"));
+                    let error = self.error(format!(
+                        "`{name}` is already defined: a constexpr is assigned once"
+                    ));
                     return Err(match local.at {
                         Some(at) => error.at(
                             &self.program.source(self.place.module),
@@ -428,11 +433,16 @@ impl Cx<'_> {
 /// The variables that a statement assigns, on any path.
 pub(super) fn assigned_by(stmt: &Stmt, names: &mut Vec<Name>) {
     let all = |bodies: &[&[Stmt]], names: &mut Vec<Name>| {
-        bodies.iter().flat_map(|b| b.iter()).for_each(|s| assigned_by(s, names));
+        bodies
+            .iter()
+            .flat_map(|b| b.iter())
+            .for_each(|s| assigned_by(s, names));
     };
     match &stmt.kind {
         StmtKind::Assign { targets, .. } => targets.iter().for_each(|t| target_names(t, names)),
-        StmtKind::AugAssign { target, .. } | StmtKind::AnnAssign { target, .. } => target_names(target, names),
+        StmtKind::AugAssign { target, .. } | StmtKind::AnnAssign { target, .. } => {
+            target_names(target, names)
+        }
         StmtKind::If { then, otherwise, .. } => all(&[then, otherwise], names),
         StmtKind::For {
             target,

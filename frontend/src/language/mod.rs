@@ -25,6 +25,7 @@ mod math;
 mod memory;
 mod modules;
 mod operate;
+mod ragged;
 mod random;
 mod reduce;
 mod sort;

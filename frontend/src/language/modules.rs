@@ -8,8 +8,8 @@ use std::rc::Rc;
 use tilescope_diagnostics::{Error, closest};
 
 use super::{
-    Builtin, Kind, core, dot, hints, iterate, libdevice, libdevice_table, math, memory, operate, random,
-    reduce, sort, target, triton, types,
+    Builtin, Kind, core, dot, hints, iterate, libdevice, libdevice_table, math, memory, operate, ragged,
+    random, reduce, sort, target, triton, types,
 };
 use crate::cx::Cx;
 use crate::types::{Dtype, Elem, PtrTy, Ty};
@@ -57,6 +57,7 @@ static TABLES: &[&[Builtin]] = &[
     memory::DESCRIPTOR_ATOMICS,
     types::QUERIES,
     types::METHODS,
+    ragged::TABLE,
     types::ENUMS,
     types::SIGNEDNESS,
     types::KINDS,
@@ -65,6 +66,7 @@ static TABLES: &[&[Builtin]] = &[
     target::CUDA,
     target::CUSTOM_FLOATS,
     target::HIP,
+    target::HIP_MATH,
     libdevice_table::ROWS,
     types::FUNCTIONS,
     libdevice::EXTERN,
@@ -115,6 +117,7 @@ static MODULES: &[(&str, &[&str])] = &[
     ("triton.language.extra.hip.libdevice", &[LIBDEVICE]),
     ("triton.language.extra.intel.libdevice", &[LIBDEVICE]),
     ("triton.language.libdevice", &[LIBDEVICE]),
+    ("triton.tools.ragged_tma", &["triton.tools.ragged_tma"]),
     ("triton.language.PropagateNan", &["triton.language.PropagateNan"]),
     ("triton.language.dtype", &["triton.language.dtype"]),
     (
@@ -186,11 +189,17 @@ fn within(name: &str, module: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// Why a dotted name under `triton` is refused, in words.
-fn refusal(dotted: &str) -> Option<Value> {
+/// Why `module.name` is refused, in words.
+fn refusal(module: &str, name: &str) -> Option<Value> {
+    let dotted = &format!("{module}.{name}");
     let because =
         |what: &str| Value::Opaque(Rc::from(format!("`{dotted}` is {what}, which is not supported")));
-    if let Some((_, what)) = REFUSED.iter().find(|(module, _)| within(dotted, module)) {
+    // A name that a module of the real Triton does not have is a slip, not an extension.
+    let known = is_module(module) && module != "triton.language.extra";
+    if let Some((_, what)) = REFUSED
+        .iter()
+        .find(|(module, _)| within(dotted, module) && !known)
+    {
         return Some(because(what));
     }
     if HOST.iter().any(|module| within(dotted, module)) {
@@ -198,7 +207,9 @@ fn refusal(dotted: &str) -> Option<Value> {
             "`{dotted}` belongs to Triton's host side, not to kernels"
         ))));
     }
-    let name = dotted.strip_prefix("triton.language.")?;
+    if module != TL {
+        return None;
+    }
     let (_, whose) = FORKS.iter().find(|(fork, _)| *fork == name)?;
     Some(because(&format!("a function of {whose} fork of Triton")))
 }
@@ -231,7 +242,7 @@ pub fn attribute(module: &str, name: &str) -> Option<Value> {
     if is_module(&dotted) {
         return Some(Value::Module(Module::Known(dotted.into())));
     }
-    refusal(&dotted)
+    refusal(module, name)
 }
 
 /// Whether the real Triton has `module.name`, as far as we know: `try: from triton.… import name` is decided by it.

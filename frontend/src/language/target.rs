@@ -35,6 +35,10 @@ raw_builtins! { HIP in "triton.language.extra.hip", Function, hip_only;
     "smid" "", "AMD's compute unit: refused, the target is NVIDIA's.";
 }
 
+raw_builtins! { HIP_MATH in "triton.language.extra.libdevice", Function, hip_only;
+    "fast_tanhf" "arg0", "AMD's fast hyperbolic tangent: refused, the target is NVIDIA's.";
+}
+
 raw_builtins! { CUSTOM_FLOATS in "triton.language.extra.cuda", Function, custom_floats;
     "convert_custom_float8_sm70" "arg, dst_ty, fp_downcast_rounding=None", "A conversion of fp8e4b15: refused, `cast` does it.";
     "convert_custom_float8_sm80" "arg, dst_ty, fp_downcast_rounding=None", "A conversion of fp8e4b15: refused, `cast` does it.";
