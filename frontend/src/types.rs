@@ -1,6 +1,6 @@
 //! The types of Triton's language: number types with a sign, pointers, blocks.
 //!
-//! The IR's types have no sign and no `const`; [`Ty::ir`] drops both. Named as Triton prints them in messages
+//! The IR's types have no sign; [`Ty::ir`] drops it. Named as Triton prints them in messages
 //! (`int32`, `pointer<fp16>`, `<['128'], fp32>`): authors know these.
 
 use std::fmt;
@@ -216,8 +216,10 @@ impl Elem {
     pub fn ir(self) -> tilescope_ir::Elem {
         match self {
             Elem::Num(dtype) => tilescope_ir::Elem::Scalar(dtype.scalar()),
+            // Triton 3.9 puts what is declared `const` into an address space of its own.
             Elem::Ptr(ptr) => tilescope_ir::Elem::Ptr(Pointer {
                 levels: ptr.levels,
+                space: if ptr.is_const && ptr.levels == 1 { Pointer::CONSTANT } else { 1 },
                 ..Pointer::to(ptr.to.scalar())
             }),
         }
