@@ -14,8 +14,8 @@ use tilescope_ir::{BlockId, Function, LocId, Locs};
 use crate::Options;
 use crate::ast::{Name, Span};
 use crate::eval::{LineIndex, Outlined};
-use crate::limits::MAX_STEPS;
-use crate::source::{ModuleId, Program};
+use crate::limits::{self, MAX_STEPS};
+use crate::source::{EVERYTHING, ModuleId, Program};
 use crate::value::Value;
 
 /// `Result` with a located error.
@@ -97,6 +97,11 @@ impl Locals {
 
     /// Assigns a variable, and notes where.
     pub fn assign(&mut self, name: &Name, value: Value, at: Option<Span>) {
+        let value = if crate::konst::too_deep(&value) {
+            Value::Opaque("it is nested too deeply".into())
+        } else {
+            value
+        };
         match self.items.iter_mut().find(|local| local.name == *name) {
             Some(local) => {
                 local.value = value;
@@ -150,6 +155,8 @@ pub struct Scope {
     pub(crate) returns: Returns,
     /// The variable that is being assigned: locations of operations are named after it.
     pub(crate) target: Option<Name>,
+    /// At the top level of a file: the entry of its index that is being run, which sees those before it.
+    pub(crate) before: u32,
 }
 
 impl Scope {
@@ -166,6 +173,7 @@ impl Scope {
             loops: 0,
             returns: Returns::Inline(None),
             target: None,
+            before: EVERYTHING,
         }
     }
 }
@@ -197,6 +205,8 @@ pub struct Cx<'p> {
     pub fuel: u64,
     /// How deep host code is in calls and imports, see [`crate::limits::MAX_CALLS`].
     pub host_depth: usize,
+    /// Containers put into others by changing these, see [`crate::limits::MAX_NESTED_CHANGES`].
+    pub(crate) nested_changes: usize,
     /// Expressions and statements that we are inside of, through all calls.
     pub(crate) depth: u32,
     /// Visits of loop bodies that we are inside of whose IR will be thrown away.
@@ -229,6 +239,7 @@ impl<'p> Cx<'p> {
             notes: Vec::new(),
             fuel: MAX_STEPS,
             host_depth: 0,
+            nested_changes: 0,
             depth: 0,
             dry: 0,
             stopped: false,
@@ -256,17 +267,35 @@ impl Cx<'_> {
 
     fn located(&self, error: Box<Error>, span: Span, under: &str) -> Box<Error> {
         let mut error = error.at(&self.program.source(self.place.module), span.range(), under);
-        for frame in self.frames.iter().rev() {
-            if let Some(place) = frame.called_at {
-                let source = self.program.source(place.module);
-                error = error.at(
-                    &source,
-                    place.span.range(),
-                    format!("in this call of `{}`", frame.function),
-                );
+        let calls = self.frames.iter().rev().filter_map(|f| f.called_at.map(|at| (f, at)));
+        let count = calls.clone().count();
+        for (index, (frame, place)) in calls.enumerate() {
+            // Of a long chain both ends.
+            if index >= CHAIN && index + CHAIN < count {
+                continue;
             }
+            let source = self.program.source(place.module);
+            let text = format!("in this call of `{}`", frame.function);
+            error = error.at(&source, place.span.range(), text);
+        }
+        if count > 2 * CHAIN {
+            error = error.note(format!("{} calls in between are not shown", count - 2 * CHAIN));
         }
         error
+    }
+
+    /// Notes that `values` are put into a container by changing it; each may make some container one level deeper.
+    ///
+    /// # Errors
+    /// More than [`limits::MAX_NESTED_CHANGES`].
+    pub(crate) fn nest<'v>(&mut self, values: impl IntoIterator<Item = &'v Value>) -> Result<()> {
+        if values.into_iter().any(crate::konst::holds_containers) {
+            self.nested_changes += 1;
+            if self.nested_changes > limits::MAX_NESTED_CHANGES {
+                return Err(self.unsupported("so many lists put into lists at compile time"));
+            }
+        }
+        Ok(())
     }
 
     /// Uses up one step of evaluation.
@@ -288,6 +317,9 @@ impl Cx<'_> {
         }
     }
 }
+
+/// Calls shown at each end of the chain that leads to an error.
+const CHAIN: usize = 4;
 
 /// Arguments of a call, evaluated.
 #[derive(Debug, Clone, Default)]

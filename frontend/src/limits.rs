@@ -16,7 +16,7 @@ pub const MAX_ERRORS: usize = 20;
 pub const MAX_CALLS: usize = 128;
 
 /// Most steps of evaluation (expressions and statements visited) of one kernel.
-pub const MAX_STEPS: u64 = 20_000_000;
+pub const MAX_STEPS: u64 = 2_000_000;
 
 /// Widest integer at compile time, in bits.
 pub const MAX_INT_BITS: u64 = 1 << 14;
@@ -25,4 +25,7 @@ pub const MAX_INT_BITS: u64 = 1 << 14;
 pub const MAX_ITEMS: usize = 1 << 20;
 
 /// Most operations of one kernel.
-pub const MAX_OPS: usize = 2_000_000;
+pub const MAX_OPS: usize = 250_000;
+
+/// Most changes of lists and dictionaries that put a container into them, in one kernel.
+pub const MAX_NESTED_CHANGES: usize = 2_000;

@@ -11,13 +11,25 @@ use tilescope_ir::LocId;
 use super::stmt::Flow;
 use crate::ast::{Call, Expr, ExprKind, Name, Param, Params, Span};
 use crate::cx::{Args, Cx, Frame, Locals, Mode, Place, Result, Returns, Scope};
+use crate::konst;
 use crate::limits::MAX_CALLS;
 use crate::types::Ty;
 use crate::value::{Closure, Function, FunctionKind, Value};
 
 impl Cx<'_> {
     pub(super) fn call_expr(&mut self, call: &Call, _span: Span) -> Result<Value> {
-        let function = self.expr(&call.function)?;
+        let function = match &call.function.kind {
+            ExprKind::Attribute(of, name) => {
+                let of = self.expr(of)?;
+                if konst::methods::has(&of, &name.name) {
+                    return self.call_method_of_constant(&of, &name.name, call);
+                }
+                self.deeper_in(call.function.span, |cx| {
+                    cx.attribute_of(&of, &name.name, name.span)
+                })?
+            }
+            _ => self.expr(&call.function)?,
+        };
         if let Value::Builtin(builtin) = &function
             && builtin.name == "static_assert"
             && let [condition, _] = call.args.as_slice()
@@ -33,6 +45,22 @@ impl Cx<'_> {
             return Ok(Value::Error);
         }
         self.call(&function, args)
+    }
+
+    /// `"a,b".split(",")`: a method of a string, a list, a dictionary, a number.
+    fn call_method_of_constant(&mut self, of: &Value, name: &Name, call: &Call) -> Result<Value> {
+        let args = self.arguments(call)?;
+        if args.has_error() {
+            return Ok(Value::Error);
+        }
+        let keywords: Vec<(Name, Value)> = args.keywords.into_iter().map(|(n, v, _)| (n, v)).collect();
+        let args: Vec<Value> = args.positional.into_iter().map(|(v, _)| v).collect();
+        self.nest(&args)?;
+        let given = konst::methods::Given {
+            args: &args,
+            keywords: &keywords,
+        };
+        konst::methods::call(of, name, &given).map_err(|why| self.error(why))
     }
 
     fn arguments(&mut self, call: &Call) -> Result<Args> {
@@ -97,6 +125,8 @@ impl Cx<'_> {
                 Some((value, _)) => Ok(value),
                 None => Err(self.error("`tl.constexpr` takes a value")),
             },
+            // What host code calls of unknown libraries is mostly of no consequence.
+            Value::Opaque(_) if self.scope.mode == Mode::Host => Ok(function.clone()),
             Value::Opaque(why) => Err(self.opaque(why)),
             Value::Error => Ok(Value::Error),
             other => Err(self.error(format!("{} cannot be called", other.describe()))),
@@ -304,7 +334,7 @@ impl Cx<'_> {
             self.bind_rest(&mut locals, params, &mut rest);
         }
         if let Some(kwarg) = &params.kwarg {
-            locals.set(&kwarg.ident.name, crate::konst::dict(extra));
+            locals.set(&kwarg.ident.name, konst::dict(extra));
         }
         Ok(locals)
     }

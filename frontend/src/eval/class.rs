@@ -30,13 +30,22 @@ impl Cx<'_> {
                 class
             }
             Value::Class(class) => {
-                let member = class.members.iter().find(|(n, _)| n == name);
-                return member.map(|(_, value)| value.clone());
+                let (_, member) = class.members.iter().find(|(n, _)| n == name)?;
+                return Some(match member {
+                    Value::Function(function) if decorated(function, "classmethod") => {
+                        Value::Method(Rc::new((of.clone(), member.clone())))
+                    }
+                    member => member.clone(),
+                });
             }
             _ => return None,
         };
         let (_, value) = class.members.iter().find(|(n, _)| n == name)?;
         Some(match value {
+            Value::Function(function) if decorated(function, "staticmethod") => value.clone(),
+            Value::Function(function) if decorated(function, "classmethod") => {
+                Value::Method(Rc::new((Value::Class(class.clone()), value.clone())))
+            }
             Value::Function(_) | Value::Lambda(_) => Value::Method(Rc::new((of.clone(), value.clone()))),
             other => other.clone(),
         })
@@ -159,7 +168,7 @@ impl Cx<'_> {
         let frame = self.init_frame(class);
         let errors = self.errors.len();
         let made = self.in_function(scope, frame, |cx| {
-            cx.block(&init.def.body);
+            cx.host_block(&init.def.body)?;
             Ok(cx.scope.locals.get(&this).cloned())
         })?;
         if self.errors.len() > errors {
@@ -208,7 +217,7 @@ impl Cx<'_> {
                 .frames
                 .last()
                 .map_or(tilescope_ir::LocId::unknown(), |f| f.call_loc),
-            key: String::new(),
+            key: super::host::CONSTRUCTOR.to_string(),
         }
     }
 
@@ -323,4 +332,13 @@ impl Cx<'_> {
             _ => Err(self.error_at(target.span, "this cannot be assigned", "")),
         }
     }
+}
+
+/// Whether a method stands under `@name`.
+pub(super) fn decorated(function: &Function, name: &str) -> bool {
+    function
+        .def
+        .decorators
+        .iter()
+        .any(|d| matches!(&d.kind, ExprKind::Name(n) if **n == *name))
 }

@@ -11,11 +11,16 @@ use tilescope_diagnostics::closest;
 use crate::ast::{BinaryOp, Expr, ExprKind, FormatPart, Name, Span, UnaryOp};
 use crate::cx::{Cx, Mode, Result};
 use crate::konst;
+use crate::language::python::IN_KERNELS;
 use crate::limits::{MAX_ITEMS, MAX_NESTING};
 use crate::value::{Closure, Module, Value};
 
-/// Functions of Python that kernels call by their bare names: those of Triton's code generator first.
-const PYTHON: &[&str] = &["builtins"];
+/// How a refusal of something that is not known begins.
+pub(super) const NOT_KNOWN: &str = "this is not known at compile time: ";
+
+/// Stack that one level of nesting may need, in bytes, and what is added when less is left.
+const STACK_LEFT: usize = 128 << 10;
+const STACK_MORE: usize = 1 << 20;
 
 impl Cx<'_> {
     /// Evaluates an expression in the current scope.
@@ -53,7 +58,8 @@ impl Cx<'_> {
             Err(self.error("the kernel nests too deeply to compile"))
         } else {
             self.depth += 1;
-            let result = inner(self);
+            // Bounded by the depth, but more than a thread may have: the caller's stack is not ours to size.
+            let result = stacker::maybe_grow(STACK_LEFT, STACK_MORE, || inner(self));
             self.depth -= 1;
             result
         };
@@ -147,14 +153,22 @@ impl Cx<'_> {
             if self.scope.mode == Mode::Host || global.kernels_may_read() {
                 return Ok(global.value);
             }
-            if python(name).is_none() {
+            if self.python(name).is_none() {
                 return Err(self.unreadable_global(name, &global.value));
             }
         }
-        if let Some(value) = python(name) {
+        if let Some(value) = self.python(name) {
             return Ok(value);
         }
         Err(self.undefined(name))
+    }
+
+    /// A name of Python's own; kernels have only some of them.
+    fn python(&self, name: &str) -> Option<Value> {
+        let known = self.scope.mode == Mode::Host || IN_KERNELS.contains(&name);
+        known
+            .then(|| crate::language::attribute("builtins", name))
+            .flatten()
     }
 
     fn unreadable_global(&self, name: &Name, value: &Value) -> Box<tilescope_diagnostics::Error> {
@@ -202,6 +216,9 @@ impl Cx<'_> {
                 })
             }
             Value::Instance(_) | Value::Class(_) => match self.member(of, name) {
+                Some(Value::Method(method)) if is_property(&method.1) => {
+                    self.call(&Value::Method(method), crate::cx::Args::default())
+                }
                 Some(value) => Ok(value),
                 None => Err(self.no_member(of, name, span)),
             },
@@ -241,14 +258,18 @@ impl Cx<'_> {
                 }
                 None => Err(self.error(format!("{} cannot be indexed", of.describe()))),
             },
-            Value::Opaque(why) => Err(self.opaque(why)),
+            Value::Opaque(why) if self.scope.mode == Mode::Jit => Err(self.opaque(why)),
+            // `kernel[grid]`, `List[int]`: of no consequence for what is compiled.
+            Value::Function(_) | Value::Builtin(_) | Value::Type(_) if self.scope.mode == Mode::Host => {
+                Ok(Value::Opaque("it is a subscript of a function or a type".into()))
+            }
             _ => konst::index::subscript(of, index).map_err(|why| self.error(why)),
         }
     }
 
     /// The refusal of something that is not known.
     pub(crate) fn opaque(&self, why: &str) -> Box<tilescope_diagnostics::Error> {
-        self.unsupported(format!("this is not known at compile time: {why}"))
+        self.unsupported(format!("{NOT_KNOWN}{why}"))
     }
 
     pub(crate) fn unary_op(&mut self, op: UnaryOp, of: &Value) -> Result<Value> {
@@ -397,9 +418,7 @@ impl Cx<'_> {
     }
 }
 
-/// A name of Python's own.
-fn python(name: &str) -> Option<Value> {
-    PYTHON
-        .iter()
-        .find_map(|module| crate::language::attribute(module, name))
+/// Whether a method is called by being named.
+fn is_property(method: &Value) -> bool {
+    matches!(method, Value::Function(f) if super::class::decorated(f, "property"))
 }

@@ -7,7 +7,7 @@ use tilescope_diagnostics::Error;
 
 use crate::ast::{BinaryOp, Expr, ExprKind, Name, Span, Stmt, StmtKind};
 use crate::cx::{Args, Cx, Mode, Result, Returns};
-use crate::limits::MAX_ERRORS;
+use crate::limits::{MAX_ERRORS, MAX_OPS};
 use crate::value::{Instance, Tuple, Value};
 
 /// How a statement ends.
@@ -68,6 +68,12 @@ impl Cx<'_> {
 
     pub(crate) fn stmt(&mut self, stmt: &Stmt) -> Result<Flow> {
         self.step()?;
+        if self.b.op_count() > MAX_OPS && !self.stopped {
+            self.stopped = true;
+            return Err(self
+                .error(format!("the kernel makes more than {MAX_OPS} operations"))
+                .help("is there a loop at compile time (`tl.static_range`) that could be `tl.range`?"));
+        }
         self.deeper_in(stmt.span, |cx| cx.stmt_at(stmt))
     }
 

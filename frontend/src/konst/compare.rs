@@ -49,35 +49,58 @@ pub fn compare(op: CompareOp, left: &Value, right: &Value) -> Result<bool> {
     }
 }
 
-/// Python's `==`.
+/// Most values compared for one `==` of containers: a list may hold itself.
+const MAX_COMPARED: usize = 1 << 20;
+
+/// Deepest nesting of containers compared.
+const MAX_COMPARED_DEPTH: usize = 64;
+
+/// Python's `==`. Containers nested more than 64 deep, or with more than a million values, are different.
 pub fn equal(left: &Value, right: &Value) -> bool {
+    let mut left_to_compare = MAX_COMPARED;
+    equal_within(left, right, 0, &mut left_to_compare)
+}
+
+fn equal_within(left: &Value, right: &Value, depth: usize, budget: &mut usize) -> bool {
     if let (Some(l), Some(r)) = (number(left), number(right)) {
         return number_order(&l, &r) == Some(Ordering::Equal);
     }
+    if *budget == 0 || depth > MAX_COMPARED_DEPTH {
+        return false;
+    }
+    *budget -= 1;
+    let mut all = |l: &[Value], r: &[Value]| {
+        l.len() == r.len()
+            && l.iter()
+                .zip(r)
+                .all(|(l, r)| equal_within(l, r, depth + 1, budget))
+    };
     match (left, right) {
         (Value::Str(l), Value::Str(r)) => l == r,
-        (Value::Tuple(l), Value::Tuple(r)) => all_equal(&l.items, &r.items),
-        (Value::List(l), Value::List(r)) => Rc::ptr_eq(l, r) || all_equal(&l.borrow(), &r.borrow()),
+        (Value::Tuple(l), Value::Tuple(r)) => all(&l.items, &r.items),
+        (Value::List(l), Value::List(r)) => Rc::ptr_eq(l, r) || all(&l.borrow(), &r.borrow()),
         (Value::Dict(l), Value::Dict(r)) => {
             let (l, r) = (l.borrow(), r.borrow());
             l.len() == r.len()
-                && l.iter()
-                    .all(|(key, value)| r.iter().any(|(k, v)| equal(key, k) && equal(value, v)))
+                && l.iter().all(|(key, value)| {
+                    r.iter().any(|(k, v)| {
+                        equal_within(key, k, depth + 1, budget) && equal_within(value, v, depth + 1, budget)
+                    })
+                })
         }
-        (Value::Slice(l), Value::Slice(r)) => all_equal(&l[..], &r[..]),
+        (Value::Slice(l), Value::Slice(r)) => all(&l[..], &r[..]),
         (Value::Instance(l), Value::Instance(r)) => {
             Rc::ptr_eq(l, r)
                 || (same_class(&l.class, &r.class)
                     && !l.fields.is_empty()
                     && l.fields.len() == r.fields.len()
-                    && l.fields.iter().zip(&r.fields).all(|((_, l), (_, r))| equal(l, r)))
+                    && l.fields
+                        .iter()
+                        .zip(&r.fields)
+                        .all(|((_, l), (_, r))| equal_within(l, r, depth + 1, budget)))
         }
         _ => identical(left, right),
     }
-}
-
-fn all_equal(l: &[Value], r: &[Value]) -> bool {
-    l.len() == r.len() && l.iter().zip(r).all(|(l, r)| equal(l, r))
 }
 
 fn same_class(l: &Rc<crate::value::Class>, r: &Rc<crate::value::Class>) -> bool {
@@ -116,21 +139,28 @@ pub fn identical(left: &Value, right: &Value) -> bool {
 
 /// The order of two values that have one, none with a NaN; an error if they have not.
 pub(super) fn order(left: &Value, right: &Value) -> std::result::Result<Option<Ordering>, ()> {
+    order_within(left, right, 0)
+}
+
+fn order_within(left: &Value, right: &Value, depth: usize) -> std::result::Result<Option<Ordering>, ()> {
+    if depth > MAX_COMPARED_DEPTH {
+        return Err(());
+    }
     if let (Some(l), Some(r)) = (number(left), number(right)) {
         return Ok(number_order(&l, &r));
     }
     match (left, right) {
         (Value::Str(l), Value::Str(r)) => Ok(Some(l.cmp(r))),
-        (Value::Tuple(l), Value::Tuple(r)) => sequence_order(&l.items, &r.items),
-        (Value::List(l), Value::List(r)) => sequence_order(&l.borrow(), &r.borrow()),
+        (Value::Tuple(l), Value::Tuple(r)) => sequence_order(&l.items, &r.items, depth),
+        (Value::List(l), Value::List(r)) => sequence_order(&l.borrow(), &r.borrow(), depth),
         _ => Err(()),
     }
 }
 
-fn sequence_order(l: &[Value], r: &[Value]) -> std::result::Result<Option<Ordering>, ()> {
+fn sequence_order(l: &[Value], r: &[Value], depth: usize) -> std::result::Result<Option<Ordering>, ()> {
     for (l, r) in l.iter().zip(r) {
         if !equal(l, r) {
-            return order(l, r);
+            return order_within(l, r, depth + 1);
         }
     }
     Ok(Some(l.len().cmp(&r.len())))

@@ -154,8 +154,14 @@ pub fn iterate(value: &Value) -> Result<Vec<Value>> {
             .collect()),
         Value::Range(range) => range_items(range),
         Value::Class(class) if matches!(class.kind, ClassKind::Enum | ClassKind::IntEnum) => {
-            let members = class.members.iter().map(|(_, v)| v.clone());
-            Ok(members.filter(|v| matches!(v, Value::Instance(_))).collect())
+            let members = class
+                .members
+                .iter()
+                .filter(|(n, _)| !n.starts_with('_'))
+                .map(|(_, v)| v.clone());
+            Ok(members
+                .filter(|v| matches!(v, Value::Instance(_) | Value::Int(_)))
+                .collect())
         }
         Value::Opaque(why) => Err(why.to_string()),
         other => Err(format!(

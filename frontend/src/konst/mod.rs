@@ -12,6 +12,7 @@ pub mod functions;
 pub mod index;
 pub mod math;
 pub mod methods;
+mod nesting;
 pub mod number;
 pub mod text;
 
@@ -29,6 +30,7 @@ use crate::value::{ClassKind, Instance, Tuple, Value};
 pub type Result<T = Value> = std::result::Result<T, String>;
 
 pub use compare::{compare, equal, identical};
+pub(crate) use nesting::{holds_containers, too_deep};
 pub use text::{repr, str};
 
 /// Python's name of a value's type, as its messages say it.

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::named;
+use crate::limits::MAX_ITEMS;
 use crate::value::{ClassKind, Value};
 
 /// Deepest nesting of lists, tuples and dictionaries that is written out.
@@ -36,12 +37,16 @@ pub fn repr(value: &Value) -> String {
 }
 
 fn write_repr(out: &mut String, value: &Value, depth: usize) {
-    if depth > MAX_NESTING {
+    // A list may hold itself, or be held many times.
+    if depth > MAX_NESTING || out.len() > MAX_ITEMS {
         out.push_str("...");
         return;
     }
     let sequence = |out: &mut String, items: &[Value]| {
         for (i, item) in items.iter().enumerate() {
+            if out.len() > MAX_ITEMS {
+                break;
+            }
             if i > 0 {
                 out.push_str(", ");
             }

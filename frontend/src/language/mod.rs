@@ -21,10 +21,12 @@ mod hints;
 mod iterate;
 mod libdevice;
 mod libdevice_table;
+mod library;
 mod math;
 mod memory;
 mod modules;
 mod operate;
+pub mod python;
 mod ragged;
 mod random;
 mod reduce;
@@ -76,6 +78,9 @@ pub enum Kind {
 impl Builtin {
     /// Its name as kernels write it: `tl.math.exp`, `triton.cdiv`.
     pub fn path(&self) -> String {
+        if matches!(self.module, "builtins" | "host") {
+            return self.name.to_string();
+        }
         match self.module.strip_prefix("triton.language") {
             Some("") if self.kind == Kind::DescriptorMethod => format!("descriptor.{}", self.name),
             Some(rest) => format!("tl{rest}.{}", self.name),

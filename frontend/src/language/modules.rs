@@ -228,6 +228,9 @@ pub fn is_module(dotted: &str) -> bool {
 
 /// What `module.name` is in Triton (`module` dotted: `triton.language.math`); none if there is no such name.
 pub fn attribute(module: &str, name: &str) -> Option<Value> {
+    if let Some(value) = super::library::attribute(module, name) {
+        return Some(value);
+    }
     let dotted = format!("{module}.{name}");
     if let Some(tables) = tables_of(module) {
         for table in tables {
@@ -387,7 +390,7 @@ mod tests {
             Some(Value::Opaque(_))
         ));
         assert!(matches!(
-            attribute("triton.runtime", "driver"),
+            attribute("triton.runtime", "cache"),
             Some(Value::Opaque(_))
         ));
         assert!(matches!(attribute(TL, "async_task"), Some(Value::Opaque(_))));

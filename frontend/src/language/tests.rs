@@ -533,7 +533,7 @@ fn forks_and_the_host_side_are_refused_by_name() {
         ("triton.language", "insert_slice", "Ascend"),
         ("triton.language", "async_task", "Meta"),
         ("triton.experimental.tle.language.gpu", "alloc", "FlagTree"),
-        ("triton.runtime.driver", "active", "host side"),
+        ("triton.runtime", "cache", "host side"),
     ] {
         match attribute(module, name) {
             Some(Value::Opaque(why)) => assert!(why.contains(said) && why.contains(name), "{why}"),

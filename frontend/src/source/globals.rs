@@ -63,16 +63,22 @@ pub(crate) enum Memo {
     Done(HashMap<Name, Global>),
 }
 
-/// Which entries of a file count.
-const ALL: u32 = u32::MAX;
+/// The position after all entries of a file.
+pub(crate) const EVERYTHING: u32 = u32::MAX;
 
 impl Cx<'_> {
-    /// What a name at the top level of a file stands for, seen from a function; none if the file does not bind it.
+    /// What a name at the top level of a file stands for, seen from where the evaluation is: from a function what the
+    /// whole file leaves, at the top level what stands before; none if the file does not bind it.
     ///
     /// # Errors
     /// An imported file that is not Python or cannot be read.
     pub fn global(&mut self, module: ModuleId, name: &str) -> Result<Option<Global>> {
-        self.global_before(module, name, ALL)
+        let limit = if module == self.scope.module {
+            self.scope.before
+        } else {
+            EVERYTHING
+        };
+        self.global_before(module, name, limit)
     }
 
     /// What `module.name` is.
@@ -113,6 +119,12 @@ impl Cx<'_> {
             if let Some(global) = self.entry_value(module, &file, index, entry, name)? {
                 return Ok(Some(global));
             }
+        }
+        match name {
+            // No file is run as the main program.
+            "__name__" => return Ok(Some(Global::plain(Value::str(module_name(&file.path))))),
+            "__file__" => return Ok(Some(Global::plain(Value::str(&file.path)))),
+            _ => {}
         }
         for star in file.index.stars.iter().rev() {
             let Some(entry) = file.index.entries.get(*star as usize) else {
@@ -212,7 +224,13 @@ impl Cx<'_> {
     }
 
     /// What `from dotted import name` gives.
-    fn imported(&mut self, module: ModuleId, dotted: &str, level: u32, name: &str) -> Result<Global> {
+    pub(crate) fn imported(
+        &mut self,
+        module: ModuleId,
+        dotted: &str,
+        level: u32,
+        name: &str,
+    ) -> Result<Global> {
         let from = match self.program.find_module(module, dotted, level)? {
             Found::Library(library) => Module::Known(library),
             Found::File(id) => Module::File(id),
@@ -332,6 +350,12 @@ impl Cx<'_> {
             _ => false,
         }
     }
+}
+
+/// A file's name without folders and ending.
+fn module_name(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.strip_suffix(".py").unwrap_or(name)
 }
 
 /// What is known of the condition of an `if`.

@@ -26,8 +26,9 @@ pub use globals::Global;
 pub use imports::Path;
 pub use kernels::{KernelInfo, KernelParam};
 
-pub(crate) use globals::Memo;
-pub(crate) use index::{EntryKind, Index};
+pub(crate) use globals::{EVERYTHING, Memo};
+pub(crate) use imports::Found;
+pub(crate) use index::{EntryKind, Index, bound_by};
 
 /// A file of a [`Program`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -114,6 +115,18 @@ impl<'f> Program<'f> {
             _ => None,
         });
         functions.collect()
+    }
+
+    /// Where a function of a file stands in its index: what it sees when its decorators are evaluated.
+    pub(crate) fn position(&self, module: ModuleId, def: &Rc<FunctionDef>) -> u32 {
+        let file = self.file(module);
+        let position = file.and_then(|file| {
+            file.index.entries.iter().position(|entry| match &entry.kind {
+                EntryKind::Function(other) => Rc::ptr_eq(other, def),
+                _ => false,
+            })
+        });
+        position.map_or(EVERYTHING, |at| at as u32)
     }
 
     /// The names that a file binds at its top level, in order, for suggestions.
