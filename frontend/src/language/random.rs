@@ -59,20 +59,17 @@ fn dtype_of(x: &Tensor) -> Option<Dtype> {
     x.ty.dtype()
 }
 
-/// One half of a round: the new counters at the place of `multiplied` and beside it.
-fn half(
+/// The upper half of a product, mixed with the neighbour's counter and the key.
+fn mixed(
     cx: &mut Cx<'_>,
     factor: u64,
     multiplied: &Tensor,
-    mixed: &Tensor,
+    neighbour: &Tensor,
     key: &Tensor,
-) -> Result<(Tensor, Tensor)> {
-    let multiplied = Value::from(multiplied.clone());
-    let high = cx.umulhi(&int(factor), &multiplied)?;
-    let high = tensor(cx, BinaryOp::Xor, &high.into(), &mixed.clone().into())?;
-    let high = tensor(cx, BinaryOp::Xor, &high.into(), &key.clone().into())?;
-    let low = tensor(cx, BinaryOp::Mul, &int(factor), &multiplied)?;
-    Ok((high, low))
+) -> Result<Tensor> {
+    let high = cx.umulhi(&int(factor), &multiplied.clone().into())?;
+    let high = tensor(cx, BinaryOp::Xor, &high.into(), &neighbour.clone().into())?;
+    tensor(cx, BinaryOp::Xor, &high.into(), &key.clone().into())
 }
 
 fn rounds(cx: &mut Cx<'_>, counter: [Tensor; 4], key: [Tensor; 2], n_rounds: i64) -> Result<Vec<Tensor>> {
@@ -92,9 +89,11 @@ fn rounds(cx: &mut Cx<'_>, counter: [Tensor; 4], key: [Tensor; 2], n_rounds: i64
     let [a, b] = constants.round;
     let ([mut c0, mut c1, mut c2, mut c3], [mut k0, mut k1]) = (counter, key);
     for _ in 0..n_rounds {
-        let (new0, new1) = half(cx, b, &c2, &c1, &k0)?;
-        let (new2, new3) = half(cx, a, &c0, &c3, &k1)?;
-        (c0, c1, c2, c3) = (new0, new1, new2, new3);
+        let new0 = mixed(cx, b, &c2, &c1, &k0)?;
+        let new2 = mixed(cx, a, &c0, &c3, &k1)?;
+        c1 = tensor(cx, BinaryOp::Mul, &int(b), &c2.into())?;
+        c3 = tensor(cx, BinaryOp::Mul, &int(a), &c0.into())?;
+        (c0, c2) = (new0, new2);
         k0 = tensor(cx, BinaryOp::Add, &k0.into(), &int(constants.key[0]))?;
         k1 = tensor(cx, BinaryOp::Add, &k1.into(), &int(constants.key[1]))?;
     }

@@ -303,11 +303,15 @@ fn winner(cx: &mut Cx<'_>, kind: Extremum, left: bool, values: &[Value]) -> Resu
         Extremum::Maximum => CompareOp::Gt,
         Extremum::Minimum => CompareOp::Lt,
     };
-    let mut wins = cx.compare(op, value1, value2)?;
-    if left {
+    let tie = if left {
         let equal = cx.compare(CompareOp::Eq, value1, value2)?;
         let before = cx.compare(CompareOp::Lt, index1, index2)?;
-        let tie = cx.logic(BoolOp::And, &equal, &before)?;
+        Some(cx.logic(BoolOp::And, &equal, &before)?)
+    } else {
+        None
+    };
+    let mut wins = cx.compare(op, value1, value2)?;
+    if let Some(tie) = tie {
         wins = cx.logic(BoolOp::Or, &wins, &tie)?;
     }
     let value = cx.where_(&wins, value1, value2)?;
