@@ -7,7 +7,7 @@ pub const MAX_FILE_BYTES: usize = 16 << 20;
 pub const MAX_DEPTH: usize = 200;
 
 /// Deepest nesting of statements and expressions being evaluated, through all calls: bounds the stack.
-pub const MAX_NESTING: u32 = 600;
+pub const MAX_NESTING: u32 = 4_000;
 
 /// Most errors reported of one kernel.
 pub const MAX_ERRORS: usize = 20;
