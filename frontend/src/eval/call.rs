@@ -12,6 +12,7 @@ use super::stmt::Flow;
 use crate::ast::{Call, Expr, ExprKind, Name, Param, Params, Span};
 use crate::cx::{Args, Cx, Frame, Locals, Mode, Place, Result, Returns, Scope};
 use crate::konst;
+use crate::language::{Builtin, Kind};
 use crate::limits::MAX_CALLS;
 use crate::types::Ty;
 use crate::value::{Closure, Function, FunctionKind, Value};
@@ -109,6 +110,9 @@ impl Cx<'_> {
             return Ok(Value::Error);
         }
         match function {
+            Value::Builtin(builtin) if builtin.kind == Kind::Host && self.scope.mode == Mode::Host => {
+                self.call_decorator(builtin, args)
+            }
             Value::Builtin(builtin) => self.call_builtin(builtin, args),
             Value::Function(function) => match function.kind {
                 FunctionKind::Jit { noinline } => self.call_jit(function, noinline, args),
@@ -130,6 +134,31 @@ impl Cx<'_> {
             Value::Opaque(why) => Err(self.opaque(why)),
             Value::Error => Ok(Value::Error),
             other => Err(self.error(format!("{} cannot be called", other.describe()))),
+        }
+    }
+
+    /// Decorators that host code calls as functions: `kernel = triton.jit(kernel)`, `triton.heuristics(…)(kernel)`.
+    fn call_decorator(&mut self, builtin: &'static Builtin, args: Args) -> Result<Value> {
+        let kind = match (builtin.module, builtin.name) {
+            ("triton", "jit") => FunctionKind::Jit { noinline: false },
+            ("triton", "constexpr_function") => FunctionKind::Constexpr,
+            ("triton", "autotune" | "heuristics") => {
+                let itself = crate::language::attribute("triton.language.core", "_unwrap_if_constexpr");
+                return Ok(itself.unwrap_or(Value::None));
+            }
+            _ => return self.call_builtin(builtin, args),
+        };
+        match args.positional.first() {
+            Some((Value::Function(function), _)) => Ok(Value::Function(Rc::new(Function {
+                def: function.def.clone(),
+                module: function.module,
+                kind,
+                class: function.class.clone(),
+                captured: function.captured.clone(),
+            }))),
+            Some((other, _)) => Ok(other.clone()),
+            // `triton.jit(noinline=True)` is the decorator.
+            None => Ok(Value::Builtin(builtin)),
         }
     }
 

@@ -106,6 +106,10 @@ impl Cx<'_> {
         let info = self.program.kernel_info(function.module, &function.def);
         match (function.kind, info) {
             (FunctionKind::Jit { .. }, Some(info)) => Ok(Kernel { function, info }),
+            (FunctionKind::Jit { .. }, None) => {
+                let info = self.program.undecorated_info(function.module, &function.def);
+                Ok(Kernel { function, info })
+            }
             _ => {
                 let source = self.program.source(function.module);
                 Err(Error::input(format!("`{name}` is no kernel"))

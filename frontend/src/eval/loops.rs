@@ -178,17 +178,17 @@ impl Cx<'_> {
         let loc = self.location();
         let mut types = vec![Type::scalar(index.scalar())];
         types.extend(results);
-        let named = self.name_location(name, loc);
-        self.b.at(named);
         let (open, args) = self.b.open_region(&types);
-        self.b.at(loc);
+        let named = self.name_location(name, loc);
         if let [first, rest @ ..] = args.as_slice() {
-            self.b.name(*first, name);
             let mut value = *first;
             if let Some([start, stop, _]) = backwards {
+                self.b.at(named);
                 value = self.b.elementwise(OpCode::SubI, &[stop.value, value]);
                 value = self.b.elementwise(OpCode::AddI, &[value, start.value]);
+                self.b.at(loc);
             }
+            self.b.name(value, name);
             let value = Value::Tensor(Tensor {
                 value,
                 ty: Ty::num(index),

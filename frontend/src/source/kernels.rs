@@ -62,6 +62,18 @@ impl Program<'_> {
             .collect()
     }
 
+    /// The description of a function that is made a kernel after its definition: `kernel = triton.jit(kernel)`.
+    pub(crate) fn undecorated_info(&self, module: ModuleId, def: &Rc<FunctionDef>) -> KernelInfo {
+        KernelInfo {
+            module,
+            def: def.clone(),
+            params: self.kernel_params(module, &def.params),
+            configs: None,
+            heuristics: Vec::new(),
+            wrappers: Vec::new(),
+        }
+    }
+
     /// A kernel's description, if the function is one.
     pub fn kernel_info(&self, module: ModuleId, def: &Rc<FunctionDef>) -> Option<KernelInfo> {
         let mut info = KernelInfo {
