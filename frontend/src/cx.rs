@@ -267,7 +267,11 @@ impl Cx<'_> {
 
     fn located(&self, error: Box<Error>, span: Span, under: &str) -> Box<Error> {
         let mut error = error.at(&self.program.source(self.place.module), span.range(), under);
-        let calls = self.frames.iter().rev().filter_map(|f| f.called_at.map(|at| (f, at)));
+        let calls = self
+            .frames
+            .iter()
+            .rev()
+            .filter_map(|f| f.called_at.map(|at| (f, at)));
         let count = calls.clone().count();
         for (index, (frame, place)) in calls.enumerate() {
             // Of a long chain both ends.

@@ -16,7 +16,7 @@ pub const MAX_ERRORS: usize = 20;
 pub const MAX_CALLS: usize = 128;
 
 /// Most steps of evaluation (expressions and statements visited) of one kernel.
-pub const MAX_STEPS: u64 = 2_000_000;
+pub const MAX_STEPS: u64 = 1_000_000;
 
 /// Widest integer at compile time, in bits.
 pub const MAX_INT_BITS: u64 = 1 << 14;

@@ -219,7 +219,11 @@ impl Elem {
             // Triton 3.9 puts what is declared `const` into an address space of its own.
             Elem::Ptr(ptr) => tilescope_ir::Elem::Ptr(Pointer {
                 levels: ptr.levels,
-                space: if ptr.is_const && ptr.levels == 1 { Pointer::CONSTANT } else { 1 },
+                space: if ptr.is_const && ptr.levels == 1 {
+                    Pointer::CONSTANT
+                } else {
+                    1
+                },
                 ..Pointer::to(ptr.to.scalar())
             }),
         }

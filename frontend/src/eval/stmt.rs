@@ -68,13 +68,19 @@ impl Cx<'_> {
 
     pub(crate) fn stmt(&mut self, stmt: &Stmt) -> Result<Flow> {
         self.step()?;
-        if self.b.op_count() > MAX_OPS && !self.stopped {
-            self.stopped = true;
-            return Err(self
-                .error(format!("the kernel makes more than {MAX_OPS} operations"))
-                .help("is there a loop at compile time (`tl.static_range`) that could be `tl.range`?"));
-        }
+        self.bound_ops()?;
         self.deeper_in(stmt.span, |cx| cx.stmt_at(stmt))
+    }
+
+    /// Refuses to go on when there are too many operations.
+    fn bound_ops(&mut self) -> Result<()> {
+        if self.b.op_count() <= MAX_OPS {
+            return Ok(());
+        }
+        self.stopped = true;
+        Err(self
+            .error(format!("the kernel makes more than {MAX_OPS} operations"))
+            .help("is there a loop at compile time (`tl.static_range`) that could be `tl.range`?"))
     }
 
     fn stmt_at(&mut self, stmt: &Stmt) -> Result<Flow> {
@@ -208,6 +214,7 @@ impl Cx<'_> {
             Value::Tuple(tuple) => {
                 let mut items = Vec::with_capacity(tuple.items.len());
                 for item in tuple.items.iter() {
+                    self.bound_ops()?;
                     items.push(self.variable_value(None, item.clone())?);
                 }
                 Ok(Value::Tuple(Tuple {

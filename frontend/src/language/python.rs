@@ -104,7 +104,9 @@ fn lower(cx: &mut Cx<'_>, bound: &Bound) -> Result<Value> {
         "map" | "filter" => return map(cx, bound),
         _ => {}
     }
-    if !matches!(name, "tuple" | "list" | "len" | "range" | "type") && bound.values.iter().any(Value::is_runtime) {
+    if !matches!(name, "tuple" | "list" | "len" | "range" | "type")
+        && bound.values.iter().any(Value::is_runtime)
+    {
         return Err(cx
             .error(format!(
                 "`{name}` is Python's function and takes compile-time values"
