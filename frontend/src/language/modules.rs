@@ -66,6 +66,7 @@ static TABLES: &[&[Builtin]] = &[
     target::CUDA,
     target::CUSTOM_FLOATS,
     target::HIP,
+    target::HIP_CLOCK,
     target::HIP_MATH,
     libdevice_table::ROWS,
     types::FUNCTIONS,

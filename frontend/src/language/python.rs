@@ -20,7 +20,8 @@ raw_builtins! { CLASSES in "builtins", Class, lower;
     "set" "iterable=()", "The different items of a value.";
     "frozenset" "iterable=()", "The different items of a value.";
     "dict" "*args, **kwargs", "A dictionary.";
-    "range" "start, stop=None, step=1", "The integers from `start` to before `stop`.";
+    "range" "start, stop=None, step=1, num_stages=None, loop_unroll_factor=None, disallow_acc_multi_buffer=None, flatten=None, warp_specialize=None, disable_licm=None",
+        "The integers from `start` to before `stop`; the hints of `tl.range` are taken and say nothing, as in Triton.";
     "slice" "start, stop=None, step=None", "What stands between `[` and `]`.";
     "type" "object", "The class of a value.";
     "object" "", "The class of everything.";

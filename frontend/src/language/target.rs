@@ -30,8 +30,11 @@ builtins! { CUDA in "triton.language.extra.cuda";
     Function "gdc_launch_dependents" "" => gdc_launch_dependents, "Lets launches that depend on this one begin.";
 }
 
+builtins! { HIP_CLOCK in "triton.language.extra.hip";
+    Function "memrealtime" "" => memrealtime, "AMD's clock (refused at run time).";
+}
+
 raw_builtins! { HIP in "triton.language.extra.hip", Function, hip_only;
-    "memrealtime" "", "AMD's clock: refused, the target is NVIDIA's.";
     "smid" "", "AMD's compute unit: refused, the target is NVIDIA's.";
 }
 
@@ -93,6 +96,16 @@ fn globaltimer(cx: &mut Cx<'_>) -> Result<Tensor> {
 
 fn smid(cx: &mut Cx<'_>) -> Result<Tensor> {
     register(cx, "mov.u32 $0, %smid;", "=r", Dtype::Int32, true)
+}
+
+fn memrealtime(cx: &mut Cx<'_>) -> Result<Tensor> {
+    register(
+        cx,
+        "s_memrealtime $0\n                 s_waitcnt vmcnt(0)",
+        "=r",
+        Dtype::Int64,
+        false,
+    )
 }
 
 fn gdc_wait(cx: &mut Cx<'_>) -> Result<()> {
