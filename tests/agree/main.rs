@@ -38,6 +38,8 @@ enum Outcome {
     NothingStored,
     /// Where the outputs differ.
     Differs(String),
+    /// Only Triton's passes make the difference: its front end's IR gives the same bits as ours.
+    OtherByPasses(String),
     /// The functions have other parameters: which.
     OtherParameters(String),
     /// One ran and the other was refused, or both were: why.
@@ -58,6 +60,7 @@ impl Outcome {
             Outcome::OtherFindings(_) => "equal, other findings",
             Outcome::NothingStored => "nothing stored",
             Outcome::Differs(_) => "differs",
+            Outcome::OtherByPasses(_) => "differs by Triton's own passes",
             Outcome::OtherParameters(_) => "other parameters",
             Outcome::Refused(_) => "run refused",
             Outcome::TooLong => "too long",
@@ -71,6 +74,7 @@ impl Outcome {
         match self {
             Outcome::OtherFindings(text)
             | Outcome::Differs(text)
+            | Outcome::OtherByPasses(text)
             | Outcome::OtherParameters(text)
             | Outcome::Refused(text)
             | Outcome::NotRead(text)
@@ -234,6 +238,11 @@ fn compare(ours: &Kernel, theirs: &Kernel, variant: u64, name: &str) -> Outcome 
     Outcome::Equal
 }
 
+fn same_bits(ours: &Kernel, theirs: &Kernel, variant: u64, name: &str) -> bool {
+    let outcome = compare(ours, theirs, variant, name);
+    matches!(outcome, Outcome::Equal | Outcome::OtherFindings(_))
+}
+
 fn one(entry: &Entry, options: &Options) -> Outcome {
     let attempt = catch_unwind(AssertUnwindSafe(|| {
         let Some(path) = &entry.ttir[usize::from(!options.passes)] else {
@@ -254,7 +263,19 @@ fn one(entry: &Entry, options: &Options) -> Outcome {
         if a != b {
             return Outcome::OtherParameters(format!("ours {a:?}, theirs {b:?}"));
         }
-        let outcomes = (0..options.variants).map(|v| compare(&ours, &theirs, v, &entry.name()));
+        let before = || Kernel::read(entry.ttir[1].as_ref()?).ok();
+        let outcomes = (0..options.variants).map(|v| {
+            let outcome = compare(&ours, &theirs, v, &entry.name());
+            match outcome {
+                Outcome::Differs(how) if options.passes => match before() {
+                    Some(before) if same_bits(&ours, &before, v, &entry.name()) => {
+                        Outcome::OtherByPasses(how)
+                    }
+                    _ => Outcome::Differs(how),
+                },
+                outcome => outcome,
+            }
+        });
         worst(outcomes.collect())
     }));
     attempt.unwrap_or_else(|payload| {
@@ -269,7 +290,7 @@ fn worst(outcomes: Vec<Outcome>) -> Outcome {
     let rank = |outcome: &Outcome| match outcome {
         Outcome::Panicked(_) => 0,
         Outcome::Differs(_) => 1,
-        Outcome::OtherFindings(_) => 2,
+        Outcome::OtherByPasses(_) | Outcome::OtherFindings(_) => 2,
         Outcome::Equal => 3,
         Outcome::Refused(_) => 4,
         Outcome::NothingStored => 5,
