@@ -1,10 +1,11 @@
 //! Compiles every kernel of a list and says how many compile, what stopped the others, and how long it takes.
 //!
 //! `cargo run --release -p tilescope-frontend --example coverage -- LIST… [--package P] [--only TEXT] [--show N]
-//! [--jobs N] [--failures FILE]`
+//! [--jobs N] [--slow N] [--failures FILE] [--emit FOLDER]`
 //!
 //! A kernel counts as compiled when its IR passes the verifier. Panics are caught and counted: each is a bug.
-//! `--show N` prints N examples of each cause, in full; `--failures` writes one line per kernel that failed.
+//! `--show N` prints N examples of each cause, in full; `--failures` writes one line per kernel that failed,
+//! `--emit` the IR of each that compiled.
 #![allow(clippy::print_stdout, reason = "a tool for people")]
 
 mod list;
@@ -32,7 +33,9 @@ struct Options {
     package: Option<String>,
     only: Option<String>,
     failures: Option<String>,
+    emit: Option<String>,
     show: usize,
+    slow: usize,
     jobs: usize,
 }
 
@@ -46,6 +49,8 @@ impl Options {
                 "--only" => options.only = words.next(),
                 "--failures" => options.failures = words.next(),
                 "--show" => options.show = words.next().and_then(|n| n.parse().ok()).unwrap_or(1),
+                "--emit" => options.emit = words.next(),
+                "--slow" => options.slow = words.next().and_then(|n| n.parse().ok()).unwrap_or(1),
                 "--jobs" => options.jobs = words.next().and_then(|n| n.parse().ok()).unwrap_or(1),
                 _ => options.lists.push(word),
             }
@@ -54,7 +59,7 @@ impl Options {
     }
 }
 
-fn one(entry: &Entry) -> Outcome {
+fn one(entry: &Entry, emit: Option<&str>) -> Outcome {
     let attempt = catch_unwind(AssertUnwindSafe(|| {
         let (result, elapsed) = entry.compile();
         let compiled = match result {
@@ -66,6 +71,14 @@ fn one(entry: &Entry) -> Outcome {
                 return Outcome::Failed(cause, whole.join("\n"));
             }
         };
+        if let Some(folder) = emit {
+            let stem = entry.ttir[0]
+                .as_ref()
+                .and_then(|p| p.file_stem())
+                .unwrap_or_default();
+            let path = format!("{folder}/{}.{}.ttir", entry.package, stem.to_string_lossy());
+            let _ = std::fs::write(path, tilescope_ir::text::print(&compiled.module));
+        }
         match tilescope_ir::verify(&compiled.module) {
             Ok(_) => Outcome::Compiled(elapsed),
             Err(errors) => {
@@ -123,7 +136,7 @@ fn normalised(message: &str) -> String {
     out
 }
 
-fn run(entries: &[Entry], jobs: usize) -> Vec<Outcome> {
+fn run(entries: &[Entry], options: &Options) -> Vec<Outcome> {
     let next = AtomicUsize::new(0);
     let outcomes: Mutex<Vec<Option<Outcome>>> = Mutex::new(entries.iter().map(|_| None).collect());
     std::thread::scope(|scope| {
@@ -132,13 +145,13 @@ fn run(entries: &[Entry], jobs: usize) -> Vec<Outcome> {
                 let i = next.fetch_add(1, Ordering::Relaxed);
                 entries.get(i).map(|entry| (i, entry))
             } {
-                let outcome = one(entry.1);
+                let outcome = one(entry.1, options.emit.as_deref());
                 if let Ok(mut outcomes) = outcomes.lock() {
                     outcomes[entry.0] = Some(outcome);
                 }
             }
         };
-        for _ in 0..jobs.max(1) {
+        for _ in 0..options.jobs.max(1) {
             // As deep as a main thread's usual stack.
             let thread = std::thread::Builder::new().stack_size(8 << 20);
             let _ = thread.spawn_scoped(scope, work);
@@ -160,7 +173,7 @@ fn main() -> Result<(), String> {
     let matches = |text: &str, part: &Option<String>| part.as_ref().is_none_or(|part| text.contains(part));
     entries.retain(|e| matches(&e.package, &options.package) && matches(&e.name(), &options.only));
     std::panic::set_hook(Box::new(|_| ()));
-    let outcomes = run(&entries, options.jobs);
+    let outcomes = run(&entries, &options);
     report(&entries, &outcomes, &options)
 }
 
@@ -232,6 +245,9 @@ fn report(entries: &[Entry], outcomes: &[Outcome], options: &Options) -> Result<
         if let Some((elapsed, name)) = at(share) {
             println!("{word}: {:.2} ms ({name})", elapsed.as_secs_f64() * 1e3);
         }
+    }
+    for (elapsed, name) in times.iter().rev().take(options.slow) {
+        println!("{:9.2} ms  {name}", elapsed.as_secs_f64() * 1e3);
     }
     match &options.failures {
         Some(path) => std::fs::write(path, failures).map_err(|error| format!("{path}: {error}")),
