@@ -121,13 +121,21 @@ impl Cx<'_> {
             span: heuristics.span,
         };
         let index = self.program.position(function.module, &function.def);
-        let table = self.expr_at(function.module, index, heuristics)?;
-        let Value::Dict(entries) = &table else {
-            return Err(self
-                .error("`@triton.heuristics` takes a dictionary")
-                .note(format!("it is {}", table.describe())));
+        let table = self.expr_at(function.module, index, heuristics);
+        let entries = match table {
+            Ok(Value::Dict(entries)) => entries.borrow().clone(),
+            // The launch may give all that they would; if not, what is missing is an error of its own.
+            other => {
+                let why = match other {
+                    Ok(value) => format!("they are {}", value.describe()),
+                    Err(error) => error.message.clone(),
+                };
+                let name = &function.def.ident.name;
+                self.notes
+                    .push(format!("the heuristics of `{name}` cannot be evaluated: {why}"));
+                return Ok(());
+            }
         };
-        let entries = entries.borrow().clone();
         for (key, rule) in entries {
             let Value::Str(name) = &key else {
                 return Err(self.error("the keys of `@triton.heuristics` are names of parameters"));

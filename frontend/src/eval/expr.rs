@@ -165,10 +165,15 @@ impl Cx<'_> {
 
     /// A name of Python's own; kernels have only some of them.
     fn python(&self, name: &str) -> Option<Value> {
-        let known = self.scope.mode == Mode::Host || IN_KERNELS.contains(&name);
-        known
-            .then(|| crate::language::attribute("builtins", name))
-            .flatten()
+        if self.scope.mode == Mode::Host {
+            return crate::language::attribute("builtins", name);
+        }
+        match name {
+            // Loops of kernels take run-time bounds.
+            "range" => crate::language::attribute("triton.language", name),
+            _ if IN_KERNELS.contains(&name) => crate::language::attribute("builtins", name),
+            _ => None,
+        }
     }
 
     fn unreadable_global(&self, name: &Name, value: &Value) -> Box<tilescope_diagnostics::Error> {
