@@ -22,21 +22,12 @@ impl Cx<'_> {
                 &one
             }
         };
-        let (rank, mut sliced) = (x.shape().rank(), 0);
         let mut result = x.clone();
         for (dim, item) in items.iter().enumerate() {
             match item {
                 Value::None => result = self.insert_axis(&result, dim)?,
-                Value::Slice(parts) if parts.iter().all(|p| matches!(p, Value::None)) => {
-                    sliced += 1;
-                    if sliced > rank {
-                        return Err(self
-                            .error(format!(
-                                "{sliced} or more indices for a value of {rank} dimensions"
-                            ))
-                            .help(format!("its type is {}", x.ty)));
-                    }
-                }
+                // Triton does not count them: `scalar[None, :]` is a block of one element.
+                Value::Slice(parts) if parts.iter().all(|p| matches!(p, Value::None)) => {}
                 other => {
                     return Err(self
                         .error(format!("a tensor is indexed with {}", describe(other)))

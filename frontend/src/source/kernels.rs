@@ -181,9 +181,13 @@ impl Program<'_> {
             },
             ("triton.autotune", Some(call)) => Decorator::Autotune(call),
             ("triton.heuristics", Some(call)) => Decorator::Heuristics(call),
-            ("triton.constexpr_function" | "triton.language.constexpr_function", _) => {
-                Decorator::ConstexprFunction
-            }
+            // `@tl.constexpr` makes a constant that is a function, which a kernel can call.
+            (
+                "triton.constexpr_function"
+                | "triton.language.constexpr_function"
+                | "triton.language.constexpr",
+                _,
+            ) => Decorator::ConstexprFunction,
             ("functools.partial", Some(call)) => match call.args.first() {
                 Some(first) if matches!(self.path_of(module, first), Some(Path::Library(n)) if &*n == "triton.jit") => {
                     Decorator::Jit(Some(call))
