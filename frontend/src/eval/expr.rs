@@ -165,15 +165,10 @@ impl Cx<'_> {
 
     /// A name of Python's own; kernels have only some of them.
     fn python(&self, name: &str) -> Option<Value> {
-        if self.scope.mode == Mode::Host {
-            return crate::language::attribute("builtins", name);
-        }
-        match name {
-            // Loops of kernels take run-time bounds.
-            "range" => crate::language::attribute("triton.language", name),
-            _ if IN_KERNELS.contains(&name) => crate::language::attribute("builtins", name),
-            _ => None,
-        }
+        let known = self.scope.mode == Mode::Host || IN_KERNELS.contains(&name);
+        known
+            .then(|| crate::language::attribute("builtins", name))
+            .flatten()
     }
 
     fn unreadable_global(&self, name: &Name, value: &Value) -> Box<tilescope_diagnostics::Error> {
