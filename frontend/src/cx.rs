@@ -302,6 +302,22 @@ impl Cx<'_> {
         Ok(())
     }
 
+    /// Uses up as many steps as a value that was just made at compile time has items.
+    ///
+    /// # Errors
+    /// When there are none left.
+    pub(crate) fn pay(&mut self, value: &Value) -> Result<()> {
+        let items = match value {
+            Value::Str(text) => text.len() / 8,
+            Value::Tuple(tuple) => tuple.items.len(),
+            Value::List(items) => items.borrow().len(),
+            Value::Dict(entries) => entries.borrow().len(),
+            _ => 0,
+        };
+        self.fuel = self.fuel.saturating_sub(items as u64);
+        self.step()
+    }
+
     /// Uses up one step of evaluation.
     ///
     /// # Errors

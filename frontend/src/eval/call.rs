@@ -61,7 +61,9 @@ impl Cx<'_> {
             args: &args,
             keywords: &keywords,
         };
-        konst::methods::call(of, name, &given).map_err(|why| self.error(why))
+        let value = konst::methods::call(of, name, &given).map_err(|why| self.error(why))?;
+        self.pay(&value)?;
+        Ok(value)
     }
 
     fn arguments(&mut self, call: &Call) -> Result<Args> {

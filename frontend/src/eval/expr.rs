@@ -301,7 +301,11 @@ impl Cx<'_> {
             (Value::Opaque(why), _) | (_, Value::Opaque(why)) if self.scope.mode == Mode::Jit => {
                 Err(self.opaque(why))
             }
-            _ => konst::binary(op, l, r).map_err(|why| self.error(why)),
+            _ => {
+                let value = konst::binary(op, l, r).map_err(|why| self.error(why))?;
+                self.pay(&value)?;
+                Ok(value)
+            }
         }
     }
 

@@ -259,7 +259,11 @@ fn host(cx: &mut Cx<'_>, bound: &Bound) -> Result<Value> {
         }
         "torch.finfo" | "torch.iinfo" => type_info(cx, row.name == "torch.finfo", &arg(0)),
         "os.getenv" => Ok(arg(1)),
-        "itertools.product" => product(&arg(0), &arg(1)).map_err(|why| cx.error(why)),
+        "itertools.product" => {
+            let made = product(&arg(0), &arg(1)).map_err(|why| cx.error(why))?;
+            cx.pay(&made)?;
+            Ok(made)
+        }
         "itertools.chain" => {
             let mut all = Vec::new();
             for items in index::iterate(&arg(0)).map_err(|why| cx.error(why))? {

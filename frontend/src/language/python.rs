@@ -114,7 +114,9 @@ fn lower(cx: &mut Cx<'_>, bound: &Bound) -> Result<Value> {
             ))
             .note("one of its arguments is known only at run time"));
     }
-    constant(name, bound).map_err(|why| cx.error(why))
+    let value = constant(name, bound).map_err(|why| cx.error(why))?;
+    cx.pay(&value)?;
+    Ok(value)
 }
 
 /// The functions that take and give values and nothing else.

@@ -24,8 +24,8 @@ use statements::Flow;
 /// The key of a frame in which an object's attributes may be assigned.
 pub(super) const CONSTRUCTOR: &str = "__init__";
 
-/// Most steps that one statement at the top level of a file may take: others' files are not to make ours slow.
-const MAX_ENTRY_STEPS: u64 = 300_000;
+/// Most steps that one statement at the top level of a file, or one call of host code from a kernel, may take.
+const MAX_HOST_STEPS: u64 = 300_000;
 
 impl Cx<'_> {
     /// Calls a function of host code (undecorated, or `@triton.constexpr_function`).
@@ -70,6 +70,12 @@ impl Cx<'_> {
         let place = self.place;
         self.place.module = module;
         let scope = std::mem::replace(&mut self.scope, scope);
+        let fuel = self.fuel;
+        let spared = match scope.mode {
+            Mode::Jit => fuel.saturating_sub(MAX_HOST_STEPS),
+            Mode::Host => 0,
+        };
+        self.fuel = fuel - spared;
         let result = match self.deeper(inner) {
             Some(result) => result,
             None => Err(self.error(format!(
@@ -77,6 +83,7 @@ impl Cx<'_> {
                 limits::MAX_CALLS
             ))),
         };
+        self.fuel += spared;
         self.scope = scope;
         self.place = place;
         self.frames.pop();
@@ -97,7 +104,7 @@ impl Cx<'_> {
         let place = self.place;
         self.place.module = module;
         let (fuel, depth) = (self.fuel, self.depth);
-        self.fuel = fuel.min(MAX_ENTRY_STEPS);
+        self.fuel = fuel.min(MAX_HOST_STEPS);
         let started = self.fuel;
         self.depth = 0;
         let stopped = self.stopped;
