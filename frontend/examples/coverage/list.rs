@@ -136,7 +136,10 @@ impl Entry {
             "fp32" | "fp64" => Some(Value::Float(0.5)),
             _ => None,
         };
-        let numbers = self.args.iter().filter_map(|(name, ty, _)| Some((name.clone(), number(ty)?)));
+        let numbers = self
+            .args
+            .iter()
+            .filter_map(|(name, ty, _)| Some((name.clone(), number(ty)?)));
         numbers.collect()
     }
 

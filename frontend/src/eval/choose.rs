@@ -55,8 +55,7 @@ impl Cx<'_> {
     ) {
         let function = &kernel.function;
         let name = &function.def.ident.name;
-        let index = self.program.position(function.module, &function.def);
-        let evaluated = self.expr_at(function.module, index, configs);
+        let evaluated = self.expr_around(function, configs);
         let configs = evaluated
             .map_err(|e| e.message.clone())
             .and_then(|value| konst::index::iterate(&value));

@@ -81,8 +81,12 @@ pub(super) struct Chosen {
 impl Cx<'_> {
     fn kernel(&mut self, module: ModuleId, name: &str) -> Result<Kernel> {
         let file = self.program.path(module);
-        let function = match self.global(module, name)? {
-            Some(global) => match global.value {
+        let found = match self.global(module, name)? {
+            Some(global) => Some(global.value),
+            None => self.nested_kernel(module, name).map(Value::Function),
+        };
+        let function = match found {
+            Some(value) => match value {
                 Value::Function(function) => function,
                 Value::Opaque(why) => return Err(Error::unsupported(format!("`{name}` of {file}: {why}"))),
                 other => {

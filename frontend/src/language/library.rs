@@ -11,6 +11,7 @@ use super::{Bound, Builtin, python, raw_builtins};
 use crate::ast::Name;
 use crate::cx::{Cx, Result};
 use crate::konst::{self, index, math};
+use crate::source::Found;
 use crate::types::{Dtype, Ty};
 use crate::value::{Class, ClassKind, Function, FunctionKind, Instance, Module, Value};
 
@@ -80,6 +81,9 @@ raw_builtins! { HOST in "host", Host, host;
     "itertools.chain" "*iterables", "Items one after the other.";
     "collections.namedtuple" "typename, field_names, defaults=(), **options", "A class of tuples with names.";
     "packaging.version.parse" "version", "A version, to be compared.";
+    "importlib.util.find_spec" "name, package=None", "The module, if there is one with this name.";
+    "importlib.import_module" "name, package=None", "The module with this name.";
+    "importlib.util.module_from_spec" "spec", "The module.";
     "unavailable" "*args, **options", "False.";
 }
 
@@ -97,6 +101,8 @@ pub(super) fn attribute(module: &str, name: &str) -> Option<Value> {
         return Some(row);
     }
     match (module, name) {
+        // What `importlib` finds is the module itself here.
+        (_, "loader") => return Some(Value::Opaque("it is a module's loader".into())),
         ("builtins", _) => return python::find(name).map(Value::Builtin),
         ("triton", "__version__") => return Some(Value::str("3.9.0")),
         ("triton", "runtime") | ("triton.runtime", "driver") | ("triton.runtime.driver", "active") => {
@@ -143,6 +149,7 @@ pub(super) fn attribute(module: &str, name: &str) -> Option<Value> {
             _ => unknown(),
         },
         "platform" if name == "system" => unknown(),
+        "importlib" if dotted == "importlib.util" => submodule(),
         "functools" => match name {
             "lru_cache" | "cache" | "wraps" => host("wrapper"),
             _ => unknown(),
@@ -273,8 +280,28 @@ fn host(cx: &mut Cx<'_>, bound: &Bound) -> Result<Value> {
             Ok(konst::list(all))
         }
         "collections.namedtuple" => named_tuple(&arg(0), &arg(1), &arg(2)).map_err(|why| cx.error(why)),
+        "importlib.util.find_spec" | "importlib.import_module" => find_module(cx, row.name, &arg(0)),
+        "importlib.util.module_from_spec" => Ok(arg(0)),
         "packaging.version.parse" => Ok(version(&konst::str(&arg(0)))),
         name => Err(cx.unsupported(format!("`{name}` cannot be called at compile time"))),
+    }
+}
+
+/// A module by its name in a string.
+fn find_module(cx: &mut Cx<'_>, row: &str, name: &Value) -> Result<Value> {
+    let Value::Str(name) = name else {
+        return Err(cx.error(format!("`{row}` takes a name")));
+    };
+    let here = cx.place.module;
+    match cx.program.find_module(here, name, 0)? {
+        // Of Triton's modules, those that are known.
+        Found::Library(library) if library.starts_with("triton.") && !super::is_module(&library) => {
+            Ok(Value::None)
+        }
+        Found::Library(library) => Ok(Value::Module(Module::Known(library))),
+        Found::File(id) => Ok(Value::Module(Module::File(id))),
+        Found::Missing if row.ends_with("find_spec") => Ok(Value::None),
+        Found::Missing => Err(cx.error(format!("the module `{name}` is not found"))),
     }
 }
 

@@ -53,9 +53,11 @@ enum Decorator<'e> {
 }
 
 impl Program<'_> {
-    /// The kernels of a file: functions at its top level with `@triton.jit` among their decorators, in order.
+    /// The kernels of a file: functions with `@triton.jit` among their decorators, those at its top level first, then
+    /// those inside of other functions.
     pub fn kernels(&self, module: ModuleId) -> Vec<KernelInfo> {
-        let functions = self.functions(module);
+        let mut functions = self.functions(module);
+        functions.extend(self.nested_kernels(module));
         functions
             .iter()
             .filter_map(|def| self.kernel_info(module, def))

@@ -11,6 +11,7 @@ mod globals;
 mod imports;
 mod index;
 mod kernels;
+mod nested;
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -285,3 +285,31 @@ def f(x): pass\n\
     );
     assert_eq!(program.functions(module).len(), 7);
 }
+
+#[test]
+fn kernels_inside_of_functions_see_their_variables() {
+    let text = "import torch\ndef make(n, width=4):\n    if not torch.unknown():\n        return None\n    import triton\n    import triton.language as tl\n    W = tl.constexpr(width * 2)\n    x = n + 1\n    @triton.jit\n    def helper(v):\n        return v\n    if n > 3:\n        @triton.jit\n        def inner(p):\n            tl.store(p, helper(W + x))\n    return inner\n";
+    let texts = texts(&[("a.py", text)]);
+    let program = Program::new(&texts, Vec::new());
+    let module = program.load("a.py").unwrap();
+    let names: Vec<String> = program
+        .kernels(module)
+        .iter()
+        .map(|k| k.def.ident.name.to_string())
+        .collect();
+    assert_eq!(names, ["helper", "inner"]);
+    let mut cx = Cx::new(&program, &OPTIONS, module);
+    let kernel = cx.nested_kernel(module, "inner").unwrap();
+    let captured = |name: &str| {
+        kernel
+            .captured
+            .iter()
+            .find(|(n, _)| &**n == name)
+            .map(|(_, v)| konst::repr(v))
+    };
+    assert_eq!(captured("W").as_deref(), Some("8"));
+    assert_eq!(captured("tl").as_deref(), Some("<module 'triton.language'>"));
+    assert_eq!(captured("helper").as_deref(), Some("<function helper>"));
+    assert_eq!(captured("x").as_deref(), Some("<unknown>"));
+    assert_eq!(captured("width"), None);
+}

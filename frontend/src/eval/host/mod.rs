@@ -91,7 +91,7 @@ impl Cx<'_> {
     }
 
     /// Runs something at the top level of a file, where the entries before `index` have run.
-    fn at_top_level<T>(
+    pub(crate) fn at_top_level<T>(
         &mut self,
         module: ModuleId,
         index: u32,
@@ -175,6 +175,18 @@ impl Cx<'_> {
     pub(crate) fn expr_at(&mut self, module: ModuleId, index: u32, expr: &Expr) -> Result<Value> {
         let errors = self.errors.len();
         let value = self.at_top_level(module, index, |cx| cx.expr(expr));
+        self.errors.truncate(errors);
+        value
+    }
+
+    /// Evaluates an expression that stands at a function, as its decorators do.
+    pub(crate) fn expr_around(&mut self, function: &Function, expr: &Expr) -> Result<Value> {
+        let index = self.program.position(function.module, &function.def);
+        let errors = self.errors.len();
+        let value = self.at_top_level(function.module, index, |cx| {
+            cx.scope.captured.clone_from(&function.captured);
+            cx.expr(expr)
+        });
         self.errors.truncate(errors);
         value
     }

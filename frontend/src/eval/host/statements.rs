@@ -1,5 +1,6 @@
 //! Statements of host code.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::CONSTRUCTOR;
@@ -373,22 +374,21 @@ impl Cx<'_> {
             module,
             kind,
             class: None,
-            captured: self.visible_locals(),
+            captured: self.visible_to(def),
         }))
     }
 
-    /// All variables that a function defined here sees beyond the file's.
-    pub(super) fn visible_locals(&self) -> Vec<(Name, Value)> {
+    /// The variables that a function defined here sees beyond the file's: those whose names stand in its text.
+    pub(crate) fn visible_to(&self, def: &FunctionDef) -> Vec<(Name, Value)> {
+        let source = self.program.source(self.scope.module);
+        let text = source.text.get(def.span.range()).unwrap_or_default();
+        let words: HashSet<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
         // At the top level, names are looked up in the file.
-        if self.frames.is_empty() && self.scope.before != EVERYTHING {
-            return self.scope.captured.clone();
-        }
-        let own = self
-            .scope
-            .locals
-            .iter()
-            .map(|local| (local.name.clone(), local.value.clone()));
-        own.chain(self.scope.captured.iter().cloned()).collect()
+        let at_top = self.frames.is_empty() && self.scope.before != EVERYTHING;
+        let own = self.scope.locals.iter().filter(|_| !at_top);
+        let own = own.map(|local| (local.name.clone(), local.value.clone()));
+        let all = own.chain(self.scope.captured.iter().cloned());
+        all.filter(|(name, _)| words.contains(&**name)).collect()
     }
 
     fn host_import(&mut self, alias: &Alias) -> Result<()> {
