@@ -5,10 +5,10 @@
 
 PATH is a launch file or a folder searched for them (default: `kernels/`, `tests/fail/`, `tests/pass/` and
 `xtask/bench/`).
-Each `STEM.launch.toml` that names `kernel = "STEM.ttir"` is compiled from the function `NAME_kernel` or `NAME`
-of the only `.py` beside it, NAME being STEM up to the first `-` (`softmax-f16` and `softmax` share one function).
-The result replaces `STEM.ttir`; the same inputs give the same bytes. With `--check` nothing is written, and the
-exit status is 1 if a committed `.ttir` differs.
+Each `STEM.launch.toml` is compiled from the function that its `kernel = "FILE.py::FUNCTION"` names; one that names
+`kernel = "STEM.ttir"`, from the function `NAME_kernel` or `NAME` of the only `.py` beside it, NAME being STEM up to the
+first `-`. The result replaces `STEM.ttir`; the same inputs give the same bytes. With `--check` nothing is written, and
+the exit status is 1 if a committed `.ttir` differs.
 
 The launch file is the single source of what Triton's launcher would know:
 * argument types: the dtype of a tensor, or of the one that a descriptor describes; i32 (i64 if too large), fp32 or i1 for a scalar, or what `{ dtype, value }` says;
@@ -154,14 +154,15 @@ def compile_launch(launch_path, triton):
 
     launch = tomllib.loads(launch_path.read_text())
     stem = launch_path.name.removesuffix(".launch.toml")
-    sources = list(launch_path.parent.glob("*.py"))
-    if launch["kernel"] != f"{stem}.ttir" or len(sources) != 1:
-        sys.exit(f"{launch_path}: expected kernel = \"{stem}.ttir\" and one .py file beside it")
+    path, _, name = launch["kernel"].partition("::")
+    sources = [launch_path.parent / path] if path.endswith(".py") else list(launch_path.parent.glob("*.py"))
+    if not (path.endswith(".py") or path == f"{stem}.ttir") or len(sources) != 1:
+        sys.exit(f"{launch_path}: expected a kernel of a .py file, or {stem}.ttir and one .py file beside it")
     module = import_file(sources[0])
-    name = stem.split("-")[0]
-    function = getattr(module, f"{name}_kernel", None) or getattr(module, name, None)
+    name = name or stem.split("-")[0]
+    function = getattr(module, name, None) or getattr(module, f"{name}_kernel", None)
     if not isinstance(function, triton.runtime.JITFunction):
-        sys.exit(f"{sources[0]}: no @triton.jit function {name}_kernel or {name}")
+        sys.exit(f"{sources[0]}: no @triton.jit function {name} or {name}_kernel")
 
     signature, divisible, constexprs = read_launch(launch)
     key = launch_path.relative_to(ROOT).as_posix()

@@ -1,7 +1,7 @@
 //! The table of embedded example launches.
 //!
-//! A row is a folder, a summary and the variants; the files of variant V of folder F are `F/F.py`, `F/V.ttir` and
-//! `F/V.launch.toml`. A test holds the table equal to what is in the folders.
+//! A row is a folder, a summary and the variants; the files of variant V of folder F are `F/F.py` and
+//! `F/V.launch.toml`. Beside them lies `F/V.ttir`, what Triton compiles, which tests compare with. A test holds the table equal to what is in the folders.
 
 /// One embedded file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,16 +21,14 @@ pub struct Example {
     pub summary: &'static str,
     /// The launch file.
     pub launch: File,
-    /// The kernel as Triton compiled it; the launch file names it.
-    pub ttir: File,
-    /// The kernel's Python source; the TTIR's locations name it.
+    /// The kernel's Python source; the launch file names it.
     pub source: File,
 }
 
 impl Example {
     /// The content of the file of that name, if it belongs to this example.
     pub fn file(&self, name: &str) -> Option<&'static str> {
-        [self.launch, self.ttir, self.source]
+        [self.launch, self.source]
             .into_iter()
             .find(|file| file.name == name)
             .map(|file| file.text)
@@ -59,7 +57,6 @@ macro_rules! examples {
                 name: $name,
                 summary: $summary,
                 launch: embedded!($folder, concat!($name, ".launch.toml")),
-                ttir: embedded!($folder, concat!($name, ".ttir")),
                 source: embedded!($folder, concat!($folder, ".py")),
             },
         )+)+];
@@ -164,29 +161,20 @@ mod tests {
     #[test]
     fn names_agree_inside_each_example() {
         for example in KERNELS {
-            let kernel = format!("kernel = \"{}\"", example.ttir.name);
+            let folder = example.source.name.trim_end_matches(".py");
+            let kernel = format!("kernel = \"{folder}.py::{folder}_kernel\"");
+            let text = example.launch.text.replace("kernel   =", "kernel =");
             assert!(
-                example.launch.text.starts_with(&kernel),
+                text.starts_with(&kernel),
                 "{} does not start with {kernel}",
                 example.launch.name
             );
+            let ttir = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("{folder}/{}.ttir", example.name));
+            let ttir = fs::read_to_string(ttir).expect("the example's TTIR");
             let location = format!("loc(\"{}\":", example.source.name);
-            assert!(
-                example.ttir.text.contains(&location),
-                "{} has no {location}",
-                example.ttir.name
-            );
-            assert!(
-                !example.ttir.text.contains("loc(\"/"),
-                "{} has an absolute path",
-                example.ttir.name
-            );
-            assert_eq!(example.file(example.ttir.name), Some(example.ttir.text));
-            assert!(
-                Path::new(example.source.name)
-                    .extension()
-                    .is_some_and(|e| e == "py")
-            );
+            assert!(ttir.contains(&location), "{} has no {location}", example.name);
+            assert!(!ttir.contains("loc(\"/"), "{} has an absolute path", example.name);
+            assert_eq!(example.file(example.source.name), Some(example.source.text));
         }
     }
 

@@ -1,6 +1,7 @@
 //! Every launch file of the repository binds to its kernel and gets its memory.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tilescope_diagnostics::{Error, Result, Source};
 use tilescope_launch::{Argument, Bound, Files, LaunchFile, Overrides, Signature, Tensor};
@@ -33,13 +34,23 @@ fn launch_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// The TTIR of a launch's kernel: what it names, or what Triton made of the Python source that it names.
+fn ttir(file: &LaunchFile, index: usize, path: &Path, folder: &Folder) -> Result<Arc<Source>> {
+    if !file.launches()[index].kernel.path.ends_with(".py") {
+        return file.read_kernel(index, folder);
+    }
+    let path = path.to_string_lossy().replace(".launch.toml", ".ttir");
+    let text = std::fs::read_to_string(&path).map_err(|e| Error::input(format!("`{path}`: {e}")))?;
+    Ok(Source::new(path, text))
+}
+
 fn bind(path: &Path) -> Result<(Bound, Folder)> {
     let folder = Folder(path.parent().map(Path::to_path_buf).unwrap_or_default());
     let text = std::fs::read_to_string(path).map_err(|e| Error::input(e.to_string()))?;
     let file = LaunchFile::parse(Source::new(path.display().to_string(), text))?;
     let mut signatures = Vec::new();
     for index in 0..file.launches().len() {
-        let module = tilescope_ir::text::parse(&file.read_kernel(index, &folder)?)?;
+        let module = tilescope_ir::text::parse(&ttir(&file, index, path, &folder)?)?;
         signatures.push(Signature::of(&module, file.find_kernel(index, &module)?));
     }
     Ok((file.bind(&signatures, &Overrides::default())?, folder))

@@ -1,16 +1,20 @@
 //! Tests of the `tilescope` binary, one per folder of data: run a command, compare what it says.
 //!
 //! - `tests/cli/NAME/case.toml`: a command line with its exit status, stdout and stderr;
+//! - `tests/compile/NAME/`: a kernel of Python source that must be refused, with its message;
 //! - `tests/fail/ID/NAME/`: a kernel with one fault that must be found, and its twin that must stay silent;
 //! - `tests/pass/NAME/` and every built-in example: launches in which nothing may be found.
 //! - the tour of the README;
-//! - all of them again, with one thread and with many: the same report to the last bit.
+//! - the last two kinds again, from Python source and from Triton's TTIR: the same report;
+//! - and with one thread and with many: the same report to the last bit.
 //!
-//! `BLESS=1` rewrites `stdout.txt` and `stderr.txt` of the first kind; the others say by hand what must be.
+//! `BLESS=1` rewrites `stdout.txt` and `stderr.txt` of the first two kinds; the others say by hand what must be.
 
 mod cli;
+mod compile;
 mod fail;
 mod pass;
+mod python;
 mod readme;
 mod same_bits;
 mod signals;
@@ -24,8 +28,10 @@ fn main() {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
     trials.extend(cli::trials());
+    trials.extend(compile::trials());
     trials.extend(fail::trials());
     trials.extend(pass::trials());
+    trials.extend(python::trials());
     trials.extend(readme::trials());
     trials.extend(same_bits::trials());
     trials.extend(signals::trials());
