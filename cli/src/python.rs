@@ -82,7 +82,8 @@ pub fn compile(
 }
 
 /// Verifies what was compiled, and describes it to the launch.
-fn finish(compiled: Compiled, request: &Request) -> Result<Kernel> {
+fn finish(mut compiled: Compiled, request: &Request) -> Result<Kernel> {
+    compiled.module.name_values();
     let module = VerifiedModule::new(compiled.module).map_err(|errors| {
         let ours = |error: Box<Error>| {
             error.note("the front end made this: it is a bug in tilescope, not in the kernel")

@@ -36,6 +36,18 @@ impl Module {
             .map(|(id, _)| id)
     }
 
+    /// Gives values without a name that of the author's variable, from their location: the printed text then reads like
+    /// Triton's.
+    pub fn name_values(&mut self) {
+        for f in self.funcs.values_mut() {
+            for id in f.values.ids() {
+                if f.values[id].name.is_none() {
+                    f.values[id].name = f.value_name(&self.locs, id).map(Into::into);
+                }
+            }
+        }
+    }
+
     /// Functions that a launch can start: public ones.
     pub fn kernels(&self) -> impl Iterator<Item = (FuncId, &Function)> {
         self.funcs.iter().filter(|(_, f)| f.public)
