@@ -46,6 +46,10 @@ impl Cx<'_> {
         }
         self.scalar_fits(&pointer, mask.as_ref(), "the mask")?;
         self.scalar_fits(&pointer, other.as_ref(), "`other`")?;
+        self.check_shapes(
+            &pointer,
+            &[("the mask", mask.as_ref()), ("`other`", other.as_ref())],
+        )?;
         let (mut pointer, mut mask, mut other) = (pointer, mask, other);
         if pointer.is_block() {
             if let Some(m) = mask {
@@ -196,6 +200,10 @@ impl Cx<'_> {
         if !pointer.is_block() {
             return Ok((pointer, value, mask));
         }
+        self.check_shapes(
+            &pointer,
+            &[("the value", Some(&value)), ("the mask", mask.as_ref())],
+        )?;
         let shape = pointer.shape();
         let mut all = vec![pointer, value];
         all.extend(mask);

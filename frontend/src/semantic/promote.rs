@@ -48,6 +48,16 @@ fn kind(dtype: Dtype) -> u8 {
     }
 }
 
+/// Whether two blocks have a common shape, dimensions of one put in front of the one of lower rank.
+fn broadcastable(a: Shape, b: Shape) -> bool {
+    let ranks = a.rank().max(b.rank());
+    let dim = |s: Shape, axis: usize| (axis + s.rank()).checked_sub(ranks).map_or(1, |i| s.dim(i));
+    (0..ranks).all(|axis| {
+        let (x, y) = (dim(a, axis), dim(b, axis));
+        x == y || x == 1 || y == 1
+    })
+}
+
 /// C's usual arithmetic conversions.
 pub(super) fn integer_promote(a: Dtype, b: Dtype) -> Dtype {
     let wider = |x: Dtype, y: Dtype| if x.bits() > y.bits() { x } else { y };
@@ -115,10 +125,18 @@ impl Cx<'_> {
                     .help("block pointers are moved by `tl.advance`")),
             },
             Value::Int(_) | Value::Bool(_) | Value::Float(_) => self.number(value).map(Operand::Number),
-            other => Err(self.error(format!(
-                "an operand is {}, a number or a tensor is needed",
-                describe(other)
-            ))),
+            other => {
+                let error = self.error(format!(
+                    "an operand is {}, a number or a tensor is needed",
+                    describe(other)
+                ));
+                Err(match other {
+                    Value::None => error.help(
+                        "is it an argument that this launch leaves out? guard its use: `if x is not None:`",
+                    ),
+                    _ => error,
+                })
+            }
         }
     }
 
@@ -281,6 +299,24 @@ impl Cx<'_> {
             _ if swapped => error.help("is one of them to be transposed: `tl.trans(x)`, `x[None, :]`?"),
             _ => error.help("dimensions must be equal, or one of them 1"),
         }
+    }
+
+    /// Refuses operands of an access to memory that do not go together with its pointers, by their names.
+    pub(super) fn check_shapes(&self, pointer: &Tensor, others: &[(&str, Option<&Tensor>)]) -> Result<()> {
+        let shape = pointer.shape();
+        for (name, tensor) in others {
+            let Some(other) = tensor.map(Tensor::shape) else {
+                continue;
+            };
+            if !broadcastable(shape, other) {
+                return Err(self
+                    .error(format!(
+                        "the pointers have the shape {shape:?}, {name} has {other:?}: they do not broadcast"
+                    ))
+                    .help("dimensions must be equal, or one of them 1"));
+            }
+        }
+        Ok(())
     }
 
     /// Dimensions of one repeated; nothing where the shape is that already.

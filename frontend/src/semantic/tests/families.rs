@@ -132,7 +132,7 @@ fn accesses_that_do_not_fit_are_refused_in_words() {
     let message = say(|cx, p, a| cx.store(&p[0], &p[1], &NONE, a));
     assert!(message.contains("the value is a block"), "{message}");
     let message = say(|cx, p, a| cx.store(&p[2], &p[1], &NONE, a));
-    assert!(message.contains("dimension 0 is 8 and 16"), "{message}");
+    assert!(message.contains("the shape [8], the value has [16]"), "{message}");
     let message = say(|cx, p, a| cx.load(&p[2], &p[3], &NONE, a).map(|_| ()));
     assert!(message.contains("truth values (int1) are needed"), "{message}");
     let constant = Ty::Scalar(Elem::Ptr(PtrTy {
