@@ -140,6 +140,7 @@ impl Cx<'_> {
         };
         let arguments = self.resolve(kernel, request, chosen)?;
         self.scope = Scope::new(function.module, Mode::Jit);
+        self.scope.captured.clone_from(&function.captured);
         self.scope.returns = Returns::Function(Vec::new());
         self.b = FunctionBuilder::new(&*function.def.ident.name);
         let loc = self.definition(function);

@@ -196,6 +196,8 @@ impl Program<'_> {
                 }
                 _ => Decorator::Wrapper,
             },
+            // Functions written against Triton's own builder.
+            ("triton.language.extern" | "triton.language.builtin", _) => Decorator::Unknown(path.clone()),
             (name, _) if name.starts_with("triton.experimental") => Decorator::Unknown(path.clone()),
             _ => Decorator::Wrapper,
         }
