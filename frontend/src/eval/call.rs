@@ -135,6 +135,9 @@ impl Cx<'_> {
             Value::Opaque(_) if self.scope.mode == Mode::Host => Ok(function.clone()),
             Value::Opaque(why) => Err(self.opaque(why)),
             Value::Error => Ok(Value::Error),
+            Value::Type(_) => Err(self
+                .error(format!("{} cannot be called", function.describe()))
+                .help("`x.to(dtype)` and `tl.cast(x, dtype)` convert; `tl.full((), value, dtype)` makes a constant")),
             other => Err(self.error(format!("{} cannot be called", other.describe()))),
         }
     }

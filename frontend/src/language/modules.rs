@@ -182,7 +182,10 @@ const FORKS: &[(&str, &str)] = &[
     ("parallel", "Ascend's"),
     ("compile_hint", "Ascend's"),
     ("custom", "Ascend's"),
+    ("empty", "a"),
     ("empty_like", "a"),
+    ("masked_select", "a"),
+    ("FUNC_STR", "a"),
 ];
 
 fn within(name: &str, module: &str) -> bool {
