@@ -25,6 +25,8 @@ impl Cx<'_> {
         let mut result = x.clone();
         for (dim, item) in items.iter().enumerate() {
             match item {
+                // A scalar has one dimension then, wherever `None` stands: `scalar[:, None]` is a block of one.
+                Value::None if !result.is_block() => result = self.insert_axis(&result, 0)?,
                 Value::None => result = self.insert_axis(&result, dim)?,
                 // Triton does not count them: `scalar[None, :]` is a block of one element.
                 Value::Slice(parts) if parts.iter().all(|p| matches!(p, Value::None)) => {}

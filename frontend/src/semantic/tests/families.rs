@@ -351,6 +351,9 @@ fn shapes() {
         assert_eq!(tensor(&column).ty, block(&[16, 1], Dtype::Fp32));
         let square = cx.binary(BinaryOp::Mul, &column, &p[0])?;
         assert_eq!(tensor(&square).ty, block(&[16, 16], Dtype::Fp32));
+        let number = cx.to_tensor(&Value::int(7))?;
+        let one = cx.subscript(&number, &Value::tuple(vec![all(), NONE]))?;
+        assert_eq!(tensor(&one).ty, block(&[1], Dtype::Int32));
         let joined = cx.join(x, x)?;
         let (left, _) = cx.split(&joined)?;
         assert_eq!(left.ty, x.ty);

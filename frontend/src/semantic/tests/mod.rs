@@ -2,6 +2,7 @@
 
 mod families;
 mod operators;
+mod random;
 
 use std::sync::Arc;
 
