@@ -221,6 +221,7 @@ impl Launching<'_> {
     fn arguments(&self, evaluated: &Evaluated<'_>, launch: usize) -> Result<Arguments> {
         let (mut args, mut host) = (Vec::new(), Vec::new());
         let mut errors = self.unknown_arguments();
+        let mut missing = Vec::new();
         let constexprs: Vec<_> = evaluated.constexprs(launch).collect();
         for constexpr in &constexprs {
             let param = self.param(constexpr.name);
@@ -255,10 +256,14 @@ impl Launching<'_> {
                     }
                     host.push((param.name.to_string(), given.host()));
                 }
-                Ok(None) if self.is_missing(param) => errors.push(self.missing(param)),
+                Ok(None) if self.is_missing(param) => missing.push(self.missing(param)),
                 Ok(None) => {}
                 Err(error) => errors.push(error),
             }
+        }
+        // A value that is missing may be one of those that are misspelt or misplaced.
+        if errors.is_empty() {
+            errors = missing;
         }
         match errors.is_empty() {
             true => Ok((args, host)),

@@ -1,12 +1,12 @@
 //! Kernels of Python source are what Triton makes of them: every example and case runs from its source and from the
 //! TTIR that Triton 3.9 compiled, with the same report: findings with their places, values and counts, digests of the
-//! outputs, prints.
+//! outputs, prints. And what `init` guesses of a kernel runs as it is.
 
 use std::path::{Path, PathBuf};
 
 use libtest_mimic::{Failed, Trial};
 use serde_json::Value;
-use tilescope_kernels::KERNELS;
+use tilescope_kernels::{Example, KERNELS};
 
 use crate::{data, folders, name, said, scratch, tilescope};
 
@@ -55,12 +55,29 @@ pub fn trials() -> Vec<Trial> {
             stem: example.name.to_string(),
         });
     }
+    let mut trials: Vec<Trial> = KERNELS
+        .iter()
+        .filter(|example| !example.name.contains('-'))
+        .map(|example| Trial::test(format!("python/init/{}", example.name), move || init(example)))
+        .collect();
     let cases = cases
         .into_iter()
         .filter(|case| !MADE_BY_HAND.contains(&case.test.as_str()));
-    cases
-        .map(|case| Trial::test(format!("python/{}", case.test), move || same(&case)))
-        .collect()
+    trials.extend(cases.map(|case| Trial::test(format!("python/{}", case.test), move || same(&case))));
+    trials
+}
+
+/// What `init` guesses for the kernel of an example is a launch in which nothing is wrong.
+fn init(example: &Example) -> Result<(), Failed> {
+    let folder = scratch(&format!("init-{}", example.name));
+    std::fs::write(folder.join(example.source.name), example.source.text)?;
+    let written = tilescope(&folder).args(["init", example.source.name]).output()?;
+    let launch = format!("{}_kernel.launch.toml", example.name);
+    let output = tilescope(&folder).args(["check", &launch]).output()?;
+    if !written.status.success() || !output.status.success() || !output.stderr.is_empty() {
+        return Err(format!("{}\n{}", said(&written), said(&output)).into());
+    }
+    Ok(())
 }
 
 /// A folder of `tests/pass` or `tests/fail`: the one Python file holds the function STEM or STEM_kernel.

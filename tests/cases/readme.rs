@@ -47,7 +47,10 @@ fn tour() -> Result<(), Failed> {
     if !init.status.success() {
         return Err(said(&init).into());
     }
-    for (launch, lanes) in [("add.launch.toml", "and 895 more lanes"), ("add_kernel.launch.toml", "more lanes")] {
+    for (launch, lanes) in [
+        ("add.launch.toml", "and 895 more lanes"),
+        ("add_kernel.launch.toml", "more lanes"),
+    ] {
         let output = tilescope(&folder).args(["check", launch]).output()?;
         let stdout = String::from_utf8_lossy(&output.stdout);
         let fault = [

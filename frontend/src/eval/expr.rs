@@ -13,6 +13,7 @@ use crate::cx::{Cx, Mode, Result};
 use crate::konst;
 use crate::language::python::IN_KERNELS;
 use crate::limits::{MAX_ITEMS, MAX_NESTING};
+use crate::source::NOT_FOUND;
 use crate::value::{Closure, Module, Value};
 
 /// How a refusal of something that is not known begins.
@@ -269,7 +270,11 @@ impl Cx<'_> {
 
     /// The refusal of something that is not known.
     pub(crate) fn opaque(&self, why: &str) -> Box<tilescope_diagnostics::Error> {
-        self.unsupported(format!("{NOT_KNOWN}{why}"))
+        let error = self.unsupported(format!("{NOT_KNOWN}{why}"));
+        match why.ends_with(NOT_FOUND) {
+            true => error.help("add the folder that holds it to the Python path (`--python-path`)"),
+            false => error,
+        }
     }
 
     pub(crate) fn unary_op(&mut self, op: UnaryOp, of: &Value) -> Result<Value> {

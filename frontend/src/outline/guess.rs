@@ -159,9 +159,10 @@ impl Guesser<'_> {
         }
         let block = index.ranges.first().filter(|_| index.ranges.len() == 1);
         match (block, index.axes, index.looped) {
-            (Some(block), 0, false) => block.to_string(),
+            (Some(block), 0, false) => self.block(block),
             (Some(block), axes, _) if axes != 0 => {
                 let blocks = self.blocks(axes.trailing_zeros() as u8);
+                let block = self.block(block);
                 format!("{blocks} * {block}")
             }
             (None, axes, _) if axes != 0 => self.rows(axes.trailing_zeros() as u8),
@@ -188,6 +189,15 @@ impl Guesser<'_> {
             axis => format!("n_programs_{axis}"),
         };
         self.size(&name, "programs of this axis: each takes one of them")
+    }
+
+    /// The size of a block as a variable: strides are evaluated before compile-time parameters.
+    fn block(&mut self, name: &Name) -> String {
+        let size = if self.facts.blocks.len() <= 1 { 256 } else { 32 };
+        self.vars
+            .entry(name.to_string())
+            .or_insert((Some(size), "a block that nothing masks: a power of two".into()));
+        name.to_string()
     }
 
     fn blocks(&mut self, axis: u8) -> String {
@@ -475,6 +485,9 @@ impl Guesser<'_> {
         let name = &param.name;
         if let Some((value, why)) = self.left_to_the_kernel(param) {
             return (value, why);
+        }
+        if self.vars.contains_key(&**name) {
+            return (expression(name), String::new());
         }
         let lower = name.to_lowercase();
         let bounds = self.facts.bounds.iter();

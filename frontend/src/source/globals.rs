@@ -17,6 +17,9 @@ use crate::cx::{Cx, Place, Result};
 use crate::limits;
 use crate::value::{ClassKind, Function, FunctionKind, Module, Value};
 
+/// How the reason ends for what comes from a file that is not there.
+pub(crate) const NOT_FOUND: &str = "which it comes from, is not found";
+
 /// What a name at the top level of a file stands for.
 #[derive(Debug, Clone)]
 pub struct Global {
@@ -239,9 +242,7 @@ impl Cx<'_> {
                     Some(library) => Global::plain(Value::Module(Module::Known(library.into()))),
                     None => {
                         let dots = ".".repeat(level.min(16) as usize);
-                        Global::opaque(format!(
-                            "the module `{dots}{dotted}`, which it comes from, is not found"
-                        ))
+                        Global::opaque(format!("the module `{dots}{dotted}`, {NOT_FOUND}"))
                     }
                 });
             }
