@@ -136,7 +136,7 @@ fn pointers_and_memory() {
             "a value of type `f32[8]` for pointers of type `ptr<f32>` @ store(p, lanes.to(F32), None) @ to(F32) (it was made here) help: its shape broadcasts to that of the pointers",
             "a second parameter called `p` @ ptr",
             "`p ` is no name for a parameter: letters, digits and `_` only @ ptr",
-            "`atomic_max` of `f32`: it takes integers @ atomic_max(p, 1, None)",
+            "`atomic_max` of `f32`, which has no such operation @ atomic_max(p, 1, None)",
         ],
     );
 }

@@ -8,7 +8,7 @@ use tilescope_ir::{Attrs, OpCode};
 use tilescope_launch::Dtype;
 
 use super::operand::{Operand, OptionalOperand};
-use super::types::{TileType, is_signed};
+use super::types::{TileType, bits, is_signed};
 use crate::Tile;
 use crate::builder::{Builder, wrong};
 
@@ -34,25 +34,28 @@ macro_rules! atomics {
     };
 }
 
-fn integer(kind: RmwKind) -> impl Fn(Dtype) -> Option<RmwKind> {
-    move |dtype| (!dtype.is_float()).then_some(kind)
+fn integer(kind: RmwKind, dtype: Dtype) -> Option<RmwKind> {
+    (!dtype.is_float() && bits(dtype) >= 32).then_some(kind)
 }
 
 atomics! {
-    /// Adds to what the pointers point to.
-    atomic_add |dtype| Some(if dtype.is_float() { RmwKind::Fadd } else { RmwKind::Add });
-    /// Keeps the larger of two integers.
-    atomic_max |dtype| integer(if is_signed(dtype) { RmwKind::Max } else { RmwKind::Umax })(dtype);
-    /// Keeps the smaller of two integers.
-    atomic_min |dtype| integer(if is_signed(dtype) { RmwKind::Min } else { RmwKind::Umin })(dtype);
-    /// Bitwise and of integers.
-    atomic_and |dtype| integer(RmwKind::And)(dtype);
-    /// Bitwise or of integers.
-    atomic_or |dtype| integer(RmwKind::Or)(dtype);
-    /// Bitwise exclusive or of integers.
-    atomic_xor |dtype| integer(RmwKind::Xor)(dtype);
-    /// Puts a value in place of what is there.
-    atomic_xchg |_| Some(RmwKind::Xchg);
+    /// Adds to what the pointers point to: integers of 32 or 64 bits, floats of 16 or more.
+    atomic_add |dtype| match dtype.is_float() && bits(dtype) >= 16 {
+        true => Some(RmwKind::Fadd),
+        false => integer(RmwKind::Add, dtype),
+    };
+    /// Keeps the larger of two integers, of 32 or 64 bits.
+    atomic_max |dtype| integer(if is_signed(dtype) { RmwKind::Max } else { RmwKind::Umax }, dtype);
+    /// Keeps the smaller of two integers, of 32 or 64 bits.
+    atomic_min |dtype| integer(if is_signed(dtype) { RmwKind::Min } else { RmwKind::Umin }, dtype);
+    /// Bitwise and of integers, of 32 or 64 bits.
+    atomic_and |dtype| integer(RmwKind::And, dtype);
+    /// Bitwise or of integers, of 32 or 64 bits.
+    atomic_or |dtype| integer(RmwKind::Or, dtype);
+    /// Bitwise exclusive or of integers, of 32 or 64 bits.
+    atomic_xor |dtype| integer(RmwKind::Xor, dtype);
+    /// Puts a value in place of what is there, of 32 or 64 bits.
+    atomic_xchg |dtype| (bits(dtype) >= 32).then_some(RmwKind::Xchg);
 }
 
 impl Builder {
@@ -71,7 +74,11 @@ impl Builder {
             let mask = core.take_optional(mask.given_or_not())?;
             let dtype = core.pointee(pointer, &format!("`{name}`"))?;
             let Some(kind) = kind(dtype) else {
-                return Err(wrong(format!("`{name}` of `{}`: it takes integers", dtype.name())).into());
+                return Err(wrong(format!(
+                    "`{name}` of `{}`, which has no such operation",
+                    dtype.name()
+                ))
+                .into());
             };
             let value = core.converted(value, dtype)?;
             let value = core.fitted(value, pointer, "a value")?;
@@ -84,7 +91,7 @@ impl Builder {
         })
     }
 
-    /// Where memory holds `expected`, puts `value` in its place. Gives the values that were there before.
+    /// Where memory holds `expected`, puts `value` in its place; numbers of 16 to 64 bits. Gives the values that were there before.
     #[track_caller]
     pub fn atomic_cas<'k>(
         &'k self,
@@ -96,6 +103,9 @@ impl Builder {
             let pointer = core.take_tile(pointer)?;
             let (expected, value) = (core.take(expected.given())?, core.take(value.given())?);
             let dtype = core.pointee(pointer, "`atomic_cas`")?;
+            if bits(dtype) < 16 {
+                return Err(format!("`atomic_cas` of `{}`: it takes 16 to 64 bits", dtype.name()).into());
+            }
             let expected = core.converted(expected, dtype)?;
             let expected = core.fitted(expected, pointer, "a value")?;
             let value = core.converted(value, dtype)?;

@@ -58,6 +58,7 @@ impl Builder {
             let mask = core.take_optional(mask.given_or_not())?;
             let other = core.take_optional(other.given_or_not())?;
             let dtype = core.pointee(pointer, "`load`")?;
+            let (pointer, stored) = core.to_stored(pointer, dtype);
             let shape = pointer.ty.shape;
             let mut operands = vec![pointer];
             match (mask, other) {
@@ -69,13 +70,14 @@ impl Builder {
                 (Some(mask), other) => {
                     operands.push(core.mask(mask, pointer)?);
                     if let Some(other) = other {
-                        let other = core.converted(other, dtype)?;
+                        let other = core.converted(other, stored)?;
                         operands.push(core.shape_to(other, shape)?);
                     }
                 }
             }
-            let ty = TileType::number(dtype).shaped(shape);
-            Ok(core.emit(OpCode::Load, &operands, Attrs::Access(Box::default()), ty))
+            let ty = TileType::number(stored).shaped(shape);
+            let loaded = core.emit(OpCode::Load, &operands, Attrs::Access(Box::default()), ty);
+            core.cast(loaded, dtype)
         })
     }
 
@@ -91,6 +93,8 @@ impl Builder {
             let dtype = core.pointee(pointer, "`store`")?;
             let value = core.converted(value, dtype)?;
             let value = core.fitted(value, pointer, "a value")?;
+            let (pointer, stored) = core.to_stored(pointer, dtype);
+            let value = core.cast(value, stored)?;
             let mut operands = vec![pointer.id, value.id];
             if let Some(mask) = mask {
                 operands.push(core.mask(mask, pointer)?.id);
@@ -136,6 +140,18 @@ impl Core {
                 .also(pointer, "it was made here")
                 .into()),
         }
+    }
+
+    /// Pointers to what is in memory: truth values are bytes there, as in Triton.
+    fn to_stored(&mut self, pointer: Value, dtype: Dtype) -> (Value, Dtype) {
+        if dtype != Dtype::I1 {
+            return (pointer, dtype);
+        }
+        let ty = TileType {
+            lane: Lane::Pointer(Dtype::U8),
+            ..pointer.ty
+        };
+        (self.emit(OpCode::Bitcast, &[pointer], Attrs::None, ty), Dtype::U8)
     }
 
     /// A mask in the shape of the pointers.
