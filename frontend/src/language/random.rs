@@ -222,7 +222,7 @@ fn normal(cx: &mut Cx<'_>, u1: Operand, u2: Operand) -> Result<(Tensor, Tensor)>
     let angle = numbers(
         cx,
         BinaryOp::Mul,
-        &Value::Float(6.283_185_307_179_586),
+        &Value::Float(std::f64::consts::TAU),
         &u2.0.into(),
     )?;
     let log = cx.math1("log", OpCode::Log, &u1.into(), FLOATS)?;

@@ -183,7 +183,7 @@ fn element(ty: &Ty) -> Option<Ty> {
 
 /// A shape as kernels see it.
 pub(super) fn dims(shape: &Shape) -> Value {
-    Value::tuple(shape.dims().map(|d| Value::int(d)).collect())
+    Value::tuple(shape.dims().map(Value::int).collect())
 }
 
 /// Whether Triton calls an integer type signed: `int1` it does not.
