@@ -148,9 +148,12 @@ impl Cx<'_> {
             return Ok(value.clone());
         }
         if let Some((_, value)) = self.scope.captured.iter().find(|(n, _)| n == name) {
-            return Ok(value.clone());
+            return self.known(name, value.clone());
         }
         if let Some(global) = self.global(self.scope.module, name)? {
+            if let Value::Opaque(_) = global.value {
+                return self.known(name, global.value);
+            }
             if self.scope.mode == Mode::Host || global.kernels_may_read() {
                 return Ok(global.value);
             }
@@ -162,6 +165,17 @@ impl Cx<'_> {
             return Ok(value);
         }
         Err(self.undefined(name))
+    }
+
+    /// A kernel that names something that is not known is refused there, where it can be said what it is.
+    fn known(&self, name: &Name, value: Value) -> Result<Value> {
+        match &value {
+            Value::Opaque(why) if self.scope.mode == Mode::Jit => {
+                let error = self.unsupported(format!("`{name}` is not known at compile time"));
+                Err(error.note(why.to_string()))
+            }
+            _ => Ok(value),
+        }
     }
 
     /// A name of Python's own; kernels have only some of them.

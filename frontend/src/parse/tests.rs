@@ -145,3 +145,47 @@ fn deep_expressions_become_other_and_the_rest_is_read() {
     let body = read(&text);
     assert!(matches!(&body[1].kind, StmtKind::Function(_)));
 }
+
+/// Every place lies inside of the text, and on the boundary of a character.
+fn check_places(text: &str, body: &[Stmt]) {
+    for stmt in body {
+        assert!(text.get(stmt.span.range()).is_some(), "{stmt:?}");
+        match &stmt.kind {
+            StmtKind::Expr(e) | StmtKind::Assign { value: e, .. } => {
+                assert!(text.get(e.span.range()).is_some(), "{e:?}");
+            }
+            StmtKind::Function(def) => check_places(text, &def.body),
+            StmtKind::If { then, otherwise, .. } => {
+                check_places(text, then);
+                check_places(text, otherwise);
+            }
+            _ => {}
+        }
+    }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 300, ..Default::default() })]
+
+    #[test]
+    fn any_text_is_read_or_refused(text in "\\PC{0,60}") {
+        if let Ok(body) = parse(&source(&text)) {
+            check_places(&text, &body);
+        }
+    }
+
+    #[test]
+    fn any_row_of_tokens_is_read_or_refused(
+        tokens in proptest::collection::vec(proptest::sample::select(vec![
+            "def ", "f", "(", ")", "[", "]", "{", "}", ":", ",", ".", "=", "+", "-", "**", "not ", "lambda ", "if ",
+            "else ", "for ", "in ", "\n", "\n    ", "\n  ", "\"", "'", "f'", "f\"\"\"", "\"\"\"", "!r", ":>{", "1", "0x",
+            "1e5", "λ", "\u{feff}", "\\\n", "#", "@", "class ", "return ", "import ", "from ", "*", "match x", "async ",
+            "await ", "yield ", "with ", "as ", "try", "except", ";", "->", ":=", "...", "None ", "\t", "\r", "\0", "\x0c",
+        ]), 0..60)
+    ) {
+        let text: String = tokens.concat();
+        if let Ok(body) = parse(&source(&text)) {
+            check_places(&text, &body);
+        }
+    }
+}

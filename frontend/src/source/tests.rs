@@ -212,6 +212,13 @@ fn endless_host_code_ends() {
     assert!(one("x = 'a' * 10 ** 9\n", "x").starts_with('!'));
     assert!(one("x = [0] * 10 ** 9\n", "x").starts_with('!'));
     assert!(one("x = list(range(10 ** 12))\n", "x").starts_with('!'));
+    // Values nested so deeply that freeing them would not fit the stack.
+    let nested = "x = ()\nfor i in range(1000):\n    x = (x,)\n";
+    assert!(one(nested, "x").len() < 300);
+    let nested = "a = []\nb = a\nwhile True:\n    c = []\n    b.append(c)\n    b = c\n";
+    assert!(one(nested, "b").starts_with('!'));
+    let nested = "f = 1\ndef make(g):\n    return lambda: g\nfor i in range(1000):\n    f = make(f)\n";
+    assert!(one(nested, "f").len() < 300);
     assert!(one("x = []\nwhile True:\n    x.append(x)\n", "x").len() < 100_000_000);
 }
 
