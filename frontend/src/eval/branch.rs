@@ -68,7 +68,7 @@ impl Cx<'_> {
                 }
                 match self.scope.returns {
                     Returns::Inline(_) => Ok(Flow::Outline),
-                    Returns::Function(_) => self.branching_if(&condition, then, otherwise, stmt),
+                    Returns::Function(_) => self.branching_if((&condition, span), then, otherwise, stmt),
                 }
             }
             condition => {
@@ -149,7 +149,7 @@ impl Cx<'_> {
 
     fn branching_if(
         &mut self,
-        condition: &Tensor,
+        (condition, at): (&Tensor, Span),
         then: &[Stmt],
         otherwise: &[Stmt],
         stmt: Span,
@@ -158,7 +158,10 @@ impl Cx<'_> {
         let pending = self.scope.pending.clone();
         let then_block = self.b.add_block();
         let else_block = self.b.add_block();
+        // Triton gives the branch the place of its condition.
+        let entered = self.enter(at);
         self.b.cond_br(condition.value, then_block, else_block);
+        self.leave(entered);
 
         self.b.move_to(then_block);
         let then_flow = self.block(then);

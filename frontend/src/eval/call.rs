@@ -66,8 +66,20 @@ impl Cx<'_> {
         Ok(value)
     }
 
+    /// The arguments of a call; in kernels, as Triton does it, keyword arguments are evaluated first.
     fn arguments(&mut self, call: &Call) -> Result<Args> {
         let mut args = Args::default();
+        if self.scope.mode == Mode::Jit {
+            self.keyword_arguments(call, &mut args)?;
+            self.positional_arguments(call, &mut args)?;
+        } else {
+            self.positional_arguments(call, &mut args)?;
+            self.keyword_arguments(call, &mut args)?;
+        }
+        Ok(args)
+    }
+
+    fn positional_arguments(&mut self, call: &Call, args: &mut Args) -> Result<()> {
         for arg in &call.args {
             match &arg.kind {
                 ExprKind::Starred(inner) => {
@@ -81,6 +93,10 @@ impl Cx<'_> {
                 }
             }
         }
+        Ok(())
+    }
+
+    fn keyword_arguments(&mut self, call: &Call, args: &mut Args) -> Result<()> {
         for (name, expr) in &call.keywords {
             let value = self.expr(expr)?;
             match (name, value) {
@@ -93,13 +109,13 @@ impl Cx<'_> {
                         args.keywords.push((key.clone(), value.clone(), expr.span));
                     }
                 }
-                (None, Value::Error) => args.positional.push((Value::Error, expr.span)),
+                (None, Value::Error) => args.keywords.push((Name::from("**"), Value::Error, expr.span)),
                 (None, other) => {
                     return Err(self.error_at(expr.span, "`**` takes a dictionary", &other.describe()));
                 }
             }
         }
-        Ok(args)
+        Ok(())
     }
 
     /// Calls a function, a method, a builtin, a class with values.
