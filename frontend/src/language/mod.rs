@@ -90,7 +90,8 @@ impl Builtin {
 
     /// Whether it is the row of this module and name.
     pub fn is(&self, module: &str, name: &str) -> bool {
-        self.module == module && self.name == name
+        // Names differ more often than modules.
+        self.name == name && self.module == module
     }
 }
 
