@@ -626,3 +626,79 @@ fn attributes_of_tensors() {
     let text = text.unwrap();
     assert!(text.contains("tt.trans"), "{text}");
 }
+
+/// `tl.x` and `libdevice.x` as module and name.
+fn dotted(path: &str) -> (String, &str) {
+    let (module, name) = path.rsplit_once('.').unwrap();
+    let module = match module {
+        "tl" => "triton.language".to_string(),
+        "libdevice" => "triton.language.extra.libdevice".to_string(),
+        other => other.replacen("tl.", "triton.language.", 1),
+    };
+    (module, name)
+}
+
+#[test]
+fn names_that_real_kernels_use_are_there_or_refused_by_name() {
+    // From the kernels of 58 packages.
+    let supported = "libdevice.add_rn libdevice.asin libdevice.ceil libdevice.copysign libdevice.div_rn libdevice.erf \
+        libdevice.exp libdevice.fast_cosf libdevice.fast_dividef libdevice.fast_powf libdevice.fast_sinf \
+        libdevice.ffs libdevice.finitef libdevice.float2int_rd libdevice.float_as_int libdevice.floor \
+        libdevice.fma libdevice.ilogb libdevice.int2float_rn libdevice.isfinited libdevice.isinf \
+        libdevice.isnan libdevice.llrint libdevice.log libdevice.log1p libdevice.log2 libdevice.mul_rn \
+        libdevice.nearbyint libdevice.popc libdevice.pow libdevice.rint libdevice.round \
+        libdevice.rsqrt libdevice.sqrt libdevice.tanh tl.PropagateNan tl.PropagateNan.ALL \
+        tl._experimental_descriptor_load tl._experimental_descriptor_store tl.standard._log2 tl.core._unwrap_if_constexpr \
+        tl.abs tl.add tl.advance tl.arange tl.argmax tl.argmin tl.associative_scan tl.assume tl.atomic_add \
+        tl.atomic_and tl.atomic_cas tl.atomic_max tl.atomic_min tl.atomic_or tl.atomic_xchg tl.atomic_xor \
+        tl.bitonic_merge tl.broadcast tl.broadcast_to tl.cast tl.cat tl.cdiv tl.ceil tl.clamp tl.condition \
+        tl.constexpr_type tl.cos tl.cumprod tl.cumsum tl.debug_barrier tl.device_assert tl.device_print \
+        tl.div_rn tl.dot tl.dot_scaled tl.erf tl.exp tl.exp2 tl.expand_dims tl.expect_zero \
+        tl.extra.cuda.gdc_launch_dependents tl.extra.cuda.gdc_wait tl.extra.cuda.globaltimer \
+        tl.extra.cuda.num_threads tl.extra.cuda.num_warps tl.extra.cuda.smid tl.fdiv tl.flip tl.floor tl.fma \
+        tl.full tl.gather tl.core.get_int_dtype tl.histogram tl.inline_asm_elementwise tl.interleave tl.join \
+        tl.load tl.load_tensor_descriptor tl.log tl.log2 tl.make_block_ptr tl.make_tensor_descriptor \
+        tl.map_elementwise tl.math.ceil tl.math.div_rn tl.math.erf tl.math.exp tl.math.exp2 \
+        tl.math.fast_dividef tl.math.fast_expf tl.math.fdiv tl.math.floor tl.math.fma tl.math.log \
+        tl.math.log1p tl.math.log2 tl.math.round tl.math.rsqrt tl.math.sin tl.math.sqrt tl.math.tanh \
+        tl.math.umulhi tl.max tl.max_constancy tl.max_contiguous tl.maximum tl.min tl.minimum tl.mul \
+        tl.multiple_of tl.num_programs tl.permute tl.philox tl.program_id tl.rand tl.randint tl.randint4x \
+        tl.randn tl.range tl.ravel tl.reduce tl.reduce_or tl.reshape tl.rsqrt tl.sigmoid tl.sin tl.softmax \
+        tl.sort tl.split tl.sqrt tl.sqrt_rn tl.squeeze tl.static_assert tl.static_print tl.static_range \
+        tl.store tl.store_tensor_descriptor tl.sub tl.sum tl.swizzle2d tl.target_info.cuda_capability_geq \
+        tl.target_info.is_cuda tl.target_info.is_hip_cdna3 tl.target_info.is_hip_cdna4 tl.tensor_descriptor \
+        tl.topk tl.trans tl.uint_to_uniform_float tl.umulhi tl.unsqueeze tl.view tl.where tl.xor_sum \
+        tl.zeros tl.zeros_like triton.next_power_of_2 triton.tools.ragged_tma.load_ragged \
+        triton.tools.ragged_tma.store_ragged";
+    for path in supported.split_whitespace() {
+        let (module, name) = dotted(path);
+        match attribute(&module, name) {
+            None | Some(Value::Opaque(_)) => panic!("{path} is not supported"),
+            Some(_) => {}
+        }
+    }
+    let refused = "tl.extra.cann.extension.extract_slice tl.extra.cann.extension.insert_slice \
+        tl.extra.deeplink.SyncFlag.C2V tl.extra.deeplink.SyncFlag.V2C tl.extra.deeplink.async_task \
+        tl.extra.deeplink.async_task.cube tl.extra.deeplink.async_task.vector tl.extra.deeplink.compile_hint \
+        tl.extra.deeplink.extract_slice tl.extra.deeplink.parallel tl.extra.deeplink.set_cross_flag \
+        tl.extra.deeplink.wait_cross_flag triton.experimental.tle.language.cumsum \
+        triton.experimental.tle.language.distributed_barrier triton.experimental.tle.language.gpu.alloc \
+        triton.experimental.tle.language.gpu.local_ptr triton.experimental.tle.language.gpu.smem \
+        triton.experimental.tle.language.remote triton.experimental.tle.language.shard_id tl.async_task \
+        tl.empty tl.empty_like tl.extra.cpu.vnni_decode tl.extract_slice tl.insert_slice tl.masked_select \
+        tl.FUNC_STR";
+    for path in refused.split_whitespace() {
+        let (module, name) = dotted(path);
+        assert!(
+            matches!(attribute(&module, name), Some(Value::Opaque(_))),
+            "{path}"
+        );
+    }
+    let methods = "__lshift__ __rshift__ abs advance argmax atomic_add atomic_max atomic_min broadcast_to cast cumsum \
+        expand_dims floor gather histogram item load log2 max min permute ravel reshape scatter split store \
+        sum to trans view";
+    for name in methods.split_whitespace() {
+        let of_descriptors = rows().any(|row| row.kind == super::Kind::DescriptorMethod && row.name == name);
+        assert!(method(name).is_some() || of_descriptors, ".{name}()");
+    }
+}
