@@ -58,7 +58,7 @@ impl Builder {
             let mask = core.take_optional(mask.given_or_not())?;
             let other = core.take_optional(other.given_or_not())?;
             let dtype = core.pointee(pointer, "`load`")?;
-            let (pointer, stored) = core.to_stored(pointer, dtype);
+            let (pointer, stored) = core.stored_as(pointer, dtype);
             let shape = pointer.ty.shape;
             let mut operands = vec![pointer];
             match (mask, other) {
@@ -93,7 +93,7 @@ impl Builder {
             let dtype = core.pointee(pointer, "`store`")?;
             let value = core.converted(value, dtype)?;
             let value = core.fitted(value, pointer, "a value")?;
-            let (pointer, stored) = core.to_stored(pointer, dtype);
+            let (pointer, stored) = core.stored_as(pointer, dtype);
             let value = core.cast(value, stored)?;
             let mut operands = vec![pointer.id, value.id];
             if let Some(mask) = mask {
@@ -143,7 +143,7 @@ impl Core {
     }
 
     /// Pointers to what is in memory: truth values are bytes there, as in Triton.
-    fn to_stored(&mut self, pointer: Value, dtype: Dtype) -> (Value, Dtype) {
+    fn stored_as(&mut self, pointer: Value, dtype: Dtype) -> (Value, Dtype) {
         if dtype != Dtype::I1 {
             return (pointer, dtype);
         }
