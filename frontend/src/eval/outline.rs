@@ -161,13 +161,10 @@ impl Cx<'_> {
             return None;
         }
         let open = (flow == Flow::Next).then(|| self.b.cursor());
-        let mut returns = match std::mem::replace(&mut self.scope.returns, Returns::Inline(None)) {
+        let returns = match std::mem::replace(&mut self.scope.returns, Returns::Inline(None)) {
             Returns::Function(all) => all,
             Returns::Inline(_) => Vec::new(),
         };
-        if self.frames.len() == 1 {
-            self.drop_results(function, &mut returns);
-        }
         match self.end_function(function, returns, open) {
             Ok(result) => Some(result),
             Err(error) => {
@@ -175,16 +172,6 @@ impl Cx<'_> {
                 None
             }
         }
-    }
-
-    /// A launch has no use for what a kernel returns.
-    fn drop_results(&mut self, function: &Function, returns: &mut AllReturns) {
-        let mut values = returns.iter_mut().filter(|(_, value, _)| !matches!(value, Value::None));
-        if values.next().is_some() {
-            let name = &function.def.ident.name;
-            self.notes.push(format!("what `{name}` returns is dropped: a kernel has no result"));
-        }
-        returns.iter_mut().for_each(|(_, value, _)| *value = Value::None);
     }
 
     /// Ends every block that returns, with values of one type; a path without `return` gives poison, as in Triton.
