@@ -136,7 +136,8 @@ impl Cx<'_> {
         if !x.is_block() {
             return self.splat(x, shape);
         }
-        if from == shape {
+        // Triton keeps the operation where elements may come in any order.
+        if from == shape && !can_reorder {
             return Ok(x.clone());
         }
         let attrs = Attrs::Reshape {
