@@ -237,10 +237,13 @@ impl Cx<'_> {
                 } else {
                     "an argument"
                 };
-                return Err(self.located_param(
-                    param,
-                    format!("`{}` needs {what} for `{name}`", function.def.ident.name),
-                ));
+                let message = format!("`{}` needs {what} for `{name}`", function.def.ident.name);
+                let error = self.located_param(param, message);
+                // Why configurations or heuristics give none.
+                return Err(self
+                    .notes
+                    .iter()
+                    .fold(error, |error, note| error.note(note.as_str())));
             }
         }
         Ok(arguments)

@@ -92,6 +92,8 @@ pub(super) struct Facts {
     pub scaled: BTreeSet<(u8, Name)>,
     /// Parameters that sizes and addresses are computed from.
     pub integers: BTreeSet<Name>,
+    /// Parameters in whose memory there are integers.
+    pub integer_data: BTreeSet<Name>,
     /// Parameters that sizes of blocks are computed from.
     pub blocks: BTreeSet<Name>,
     /// Parameters tested as they are.
@@ -363,6 +365,17 @@ impl Pass<'_> {
                 }
                 all
             }
+            BinaryOp::FloorDiv
+            | BinaryOp::And
+            | BinaryOp::Or
+            | BinaryOp::Xor
+            | BinaryOp::Shl
+            | BinaryOp::Shr => {
+                let all = flat(left.with(right));
+                self.facts.integers.extend(all.mentions.iter().cloned());
+                self.facts.integer_data.extend(all.data.iter().cloned());
+                all
+            }
             _ => flat(left.with(right)),
         }
     }
@@ -432,7 +445,11 @@ impl Pass<'_> {
             all = all.with(right.clone());
             (left_expr, left) = (right_expr, right);
         }
-        flat(all)
+        // A truth value, whatever was compared.
+        Flow {
+            index: all.index,
+            ..Flow::default()
+        }
     }
 
     fn call(&mut self, call: &Call, span: Span, scope: &mut Scope) -> Flow {

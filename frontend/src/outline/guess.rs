@@ -9,6 +9,8 @@ use super::flow::{Access, Bound, Does, Facts, Index, follow};
 use super::walk;
 use crate::ast::{Expr, ExprKind, Name, UnaryOp};
 use crate::source::{KernelInfo, KernelParam, Program};
+use crate::specialize::annotated_type;
+use crate::types::{Dtype, Elem};
 
 /// A launch to fill in.
 #[derive(Debug, Default)]
@@ -371,6 +373,7 @@ impl Guesser<'_> {
         let lower = name.to_lowercase();
         let (dtype, fill) = match () {
             () if indexes => ("i64", Some("zeros")),
+            () if self.facts.integer_data.contains(name) => ("i32", Some("randint(0, 4)")),
             () if lower.contains("mask") && role == "in" => ("i1", Some("ones")),
             () => ("f32", None),
         };
@@ -446,6 +449,15 @@ impl Guesser<'_> {
         if self.facts.integers.contains(name) {
             let size = self.size(name, "sizes or addresses are computed from it");
             return (expression(&size), String::new());
+        }
+        let annotated = param.annotation.as_ref().and_then(annotated_type);
+        let (value, why) = match annotated {
+            Some(Elem::Num(Dtype::Int1)) => ("true", "by its annotation"),
+            Some(Elem::Num(dtype)) if dtype.is_int() => ("16", "by its annotation"),
+            _ => ("", ""),
+        };
+        if !value.is_empty() {
+            return (expression(value), why.into());
         }
         let (value, why) = match () {
             () if lower.contains("eps") => ("1e-5", "by its name"),
