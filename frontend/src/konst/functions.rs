@@ -230,13 +230,13 @@ pub fn zip(sequences: &[Value]) -> Result {
 /// # Errors
 /// What cannot be run through.
 pub fn enumerate(values: &Value, start: &Value) -> Result {
-    let mut at = as_int(start).ok_or("a start is an integer")?;
-    let mut pairs = Vec::new();
-    for value in index::iterate(values)? {
-        pairs.push(Value::tuple(vec![Value::Int(at.clone()), value]));
-        at += 1;
-    }
-    Ok(list(pairs))
+    let start = as_int(start).ok_or("a start is an integer")?;
+    let numbered = index::iterate(values)?.into_iter().enumerate();
+    Ok(list(
+        numbered
+            .map(|(at, value)| Value::tuple(vec![Value::Int(&start + at), value]))
+            .collect(),
+    ))
 }
 
 /// Values without repetitions, in order: what a set is here.

@@ -102,7 +102,7 @@ fn descriptor_attribute(descriptor: &Rc<Descriptor>, name: &str) -> Option<Value
         "shape" => scalars(&descriptor.shape),
         "strides" => scalars(&descriptor.strides),
         name => {
-            let row = rows().find(|row| row.kind == Kind::DescriptorMethod && row.name == name);
+            let row = modules::named(name).find(|row| row.kind == Kind::DescriptorMethod);
             return bound(Value::Descriptor(descriptor.clone()), row);
         }
     })
@@ -110,7 +110,7 @@ fn descriptor_attribute(descriptor: &Rc<Descriptor>, name: &str) -> Option<Value
 
 fn type_attribute(ty: &Ty, name: &str) -> Option<Value> {
     types::attribute(ty, name).or_else(|| {
-        let row = rows().find(|row| row.kind == Kind::TypeMethod && row.name == name);
+        let row = modules::named(name).find(|row| row.kind == Kind::TypeMethod);
         bound(Value::Type(ty.clone()), row)
     })
 }

@@ -3,7 +3,9 @@
 //! Tables are found by dotted names. A module that re-exports others (`tl.core`, `tl.standard`, the `libdevice`
 //! of each backend) is a list of the tables that it shows.
 
+use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::LazyLock;
 
 use tilescope_diagnostics::{Error, closest};
 
@@ -193,6 +195,18 @@ fn within(name: &str, module: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
+/// The rows with a name, in the order of the tables: every use of a name in a kernel looks it up.
+pub(super) fn named(name: &str) -> impl Iterator<Item = &'static Builtin> {
+    static INDEX: LazyLock<HashMap<&'static str, Vec<&'static Builtin>>> = LazyLock::new(|| {
+        let mut index: HashMap<_, Vec<_>> = HashMap::new();
+        for row in rows() {
+            index.entry(row.name).or_default().push(row);
+        }
+        index
+    });
+    INDEX.get(name).into_iter().flatten().copied()
+}
+
 /// Why `module.name` is refused, in words.
 fn refusal(module: &str, name: &str) -> Option<Value> {
     let dotted = &format!("{module}.{name}");
@@ -238,7 +252,7 @@ pub fn attribute(module: &str, name: &str) -> Option<Value> {
     let dotted = format!("{module}.{name}");
     if let Some(tables) = tables_of(module) {
         for table in tables {
-            if let Some(row) = rows().find(|row| row.is(table, name)) {
+            if let Some(row) = named(name).find(|row| row.module == *table) {
                 return Some(Value::Builtin(row));
             }
         }
@@ -302,7 +316,7 @@ fn constant(module: &str, name: &str) -> Option<Value> {
 
 /// The method of tensors with this name.
 pub fn method(name: &str) -> Option<&'static Builtin> {
-    rows().find(|row| row.kind == Kind::Method && row.name == name)
+    named(name).find(|row| row.kind == Kind::Method)
 }
 
 /// All names in a module, for suggestions and for `from module import *`.

@@ -275,7 +275,10 @@ impl Program<'_> {
 
     /// Whether the body of a `try` succeeds, as far as its imports say it.
     pub(crate) fn succeeds(&self, module: ModuleId, attempt: &Attempt) -> bool {
-        !attempt.raises
+        if let Some(known) = attempt.succeeds.get() {
+            return known;
+        }
+        let succeeds = !attempt.raises
             && attempt.imports.iter().all(|(dotted, level, name)| {
                 match (self.find_module(module, dotted, *level), name) {
                     (Ok(Found::Library(library)), Some(name)) if library.starts_with("triton.language") => {
@@ -288,7 +291,9 @@ impl Program<'_> {
                     (Ok(Found::File(id)), Some(name)) => self.path_in_file(id, name, MAX_HOPS).is_some(),
                     _ => false,
                 }
-            })
+            });
+        attempt.succeeds.set(Some(succeeds));
+        succeeds
     }
 }
 

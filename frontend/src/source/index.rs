@@ -82,6 +82,8 @@ pub(crate) struct Attempt {
     pub imports: Vec<(Rc<str>, u32, Option<Name>)>,
     /// The body raises, whatever else it does.
     pub raises: bool,
+    /// Whether the body succeeds, once it was asked for.
+    pub succeeds: Cell<Option<bool>>,
 }
 
 impl Index {
@@ -145,6 +147,7 @@ impl Index {
                 let mut attempt = Attempt {
                     imports: Vec::new(),
                     raises: false,
+                    succeeds: Cell::default(),
                 };
                 attempt.look(&body);
                 let attempt = Rc::new(attempt);
