@@ -35,7 +35,6 @@ pub fn format(value: &Value, spec: &str) -> Result<String> {
     }
     let spec = parse(spec)?;
     let formatted = match (value, number(value)) {
-        (Value::Bool(_), _) if spec.kind.is_none() => string(&spec, &text::str(value))?,
         (Value::Str(text), _) => string(&spec, text)?,
         (_, Some(Number::Int(int)))
             if !matches!(spec.kind, Some('e' | 'E' | 'f' | 'F' | 'g' | 'G' | '%')) =>
@@ -79,8 +78,10 @@ fn parse(text: &str) -> Result<Spec> {
         precision: None,
         kind: None,
     };
+    let mut filled = false;
     if is_align(chars.get(1)) {
         spec.fill = chars[0];
+        filled = true;
         spec.align = Some(chars[1]);
         at = 2;
     } else if is_align(chars.first()) {
@@ -96,10 +97,10 @@ fn parse(text: &str) -> Result<Spec> {
         at += 1;
     }
     if chars.get(at) == Some(&'0') {
-        if spec.align.is_none() {
+        if !filled {
             spec.fill = '0';
-            spec.align = Some('=');
         }
+        spec.align = spec.align.or(Some('='));
         at += 1;
     }
     let digits = |at: &mut usize| -> Result<Option<usize>> {
@@ -165,14 +166,13 @@ fn integer(spec: &Spec, int: &BigInt) -> Result<String> {
         }
         Some(kind) => return Err(format!("`{kind}` is not a format for integers")),
     };
-    let digits = group(&digits, spec.grouping, every);
+    if spec.grouping == Some(',') && every != 3 {
+        return Err("`,` groups decimal digits only".to_string());
+    }
     let prefix = if spec.alternate { prefix } else { "" };
-    Ok(pad(
-        spec,
-        &format!("{}{prefix}", sign(spec, int.is_negative())),
-        &digits,
-        '>',
-    ))
+    let sign = format!("{}{prefix}", sign(spec, int.is_negative()));
+    let digits = grouped(spec, &digits, sign.chars().count(), every);
+    Ok(pad(spec, &sign, &digits, '>'))
 }
 
 fn sign(spec: &Spec, negative: bool) -> &'static str {
@@ -211,14 +211,23 @@ fn float(spec: &Spec, value: f64) -> Result<String> {
     } else {
         body
     };
-    let body = match body.find(|c: char| !c.is_ascii_digit()) {
-        Some(end) if spec.grouping.is_some() => {
-            format!("{}{}", group(&body[..end], spec.grouping, 3), &body[end..])
-        }
-        None => group(&body, spec.grouping, 3),
-        _ => body,
+    let sign = sign(spec, negative);
+    let finite = value.is_finite();
+    // The digits before the point, and the rest.
+    let end = body.find(|c: char| !c.is_ascii_digit()).unwrap_or(body.len());
+    let (digits, rest) = body.split_at(end);
+    let point = if spec.alternate && finite && !rest.starts_with('.') {
+        "."
+    } else {
+        ""
     };
-    Ok(pad(spec, sign(spec, negative), &body, '>'))
+    let others = sign.len() + point.len() + rest.len();
+    let digits = if finite {
+        grouped(spec, digits, others, 3)
+    } else {
+        digits.to_string()
+    };
+    Ok(pad(spec, sign, &format!("{digits}{point}{rest}"), '>'))
 }
 
 /// `1.50e+03`.
@@ -263,6 +272,22 @@ fn general(magnitude: f64, precision: usize, keep_zeros: bool, bare: bool) -> St
         Some((mantissa, exponent)) => format!("{}e{exponent}", strip(mantissa)),
         None => scientific,
     }
+}
+
+/// Digits in groups; zeros that fill a width are digits too. `others` is the number of other characters.
+fn grouped(spec: &Spec, digits: &str, others: usize, every: usize) -> String {
+    let mut text = group(digits, spec.grouping, every);
+    if spec.grouping.is_some() && spec.fill == '0' && spec.align == Some('=') {
+        let mut digits = digits.to_string();
+        while text.len() + others < spec.width {
+            digits.insert(0, '0');
+            // A width is at most a few thousand groups; whole blocks at a time keep it short.
+            let missing = spec.width.saturating_sub(text.len() + others + 1) * every / (every + 1);
+            digits.insert_str(0, &"0".repeat(missing.saturating_sub(1)));
+            text = group(&digits, spec.grouping, every);
+        }
+    }
+    text
 }
 
 fn group(digits: &str, separator: Option<char>, every: usize) -> String {

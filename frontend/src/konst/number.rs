@@ -209,7 +209,7 @@ fn true_division(l: &BigInt, r: &BigInt) -> Result<f64> {
         return Ok(small(l) / small(r));
     }
     if l.is_zero() {
-        return Ok(0.0);
+        return Ok(if r.is_negative() { -0.0 } else { 0.0 });
     }
     // A quotient of at least 64 bits, but no finer than a subnormal's last bit needs: what is below it only
     // matters by being there.

@@ -162,6 +162,15 @@ fn formats_are_python_s() {
     assert_eq!(f(Value::Bool(true), ""), "True");
     assert_eq!(f(Value::Bool(true), "d"), "1");
     assert_eq!(f(Value::Float(3.0), "+"), "+3.0");
+    assert_eq!(f(Value::Float(-10.0), "^+08.1f"), "0-10.000");
+    assert_eq!(f(Value::int(729), "08_"), "0_000_729");
+    assert_eq!(f(Value::Float(59049.0), "=-#014,.1f"), "0,000,059,049.0");
+    assert_eq!(f(Value::Float(-6.0), "*<-#14.1G"), "-6.***********");
+    assert_eq!(f(Value::Bool(true), "*< "), " 1");
+    assert!(format::format(&Value::int(8), ",b").is_err());
+    let minus_zero = binary(BinaryOp::Div, &Value::int(0), &int("-99999999999999999999")).unwrap();
+    assert_eq!(repr(&minus_zero), "-0.0");
+    assert_eq!(repr(&Value::str("\u{89}é")), "'\\x89é'");
     assert!(format::format(&Value::int(1), "99999999999").is_err());
     assert!(format::format(&Value::str("a"), "d").is_err());
     let args = [Value::int(1), Value::str("b")];

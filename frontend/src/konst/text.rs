@@ -175,7 +175,7 @@ pub fn str_repr(text: &str) -> String {
             '\r' => write!(out, "\\r"),
             '\t' => write!(out, "\\t"),
             c if c == quote => write!(out, "\\{c}"),
-            c if (c as u32) < 0x20 || c as u32 == 0x7f => write!(out, "\\x{:02x}", c as u32),
+            c if c.is_control() || matches!(c, '\u{a0}' | '\u{ad}') => write!(out, "\\x{:02x}", c as u32),
             c => write!(out, "{c}"),
         };
     }
