@@ -1,4 +1,5 @@
 //! Python that runs while a kernel is compiled: heuristics, configurations, constexpr functions, classes.
+#![allow(clippy::vec_box, reason = "errors travel boxed")]
 
 use std::sync::Arc;
 

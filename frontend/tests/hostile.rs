@@ -1,4 +1,5 @@
 //! Inputs made to hurt: each is refused, or compiled, in bounded time and without a panic.
+#![allow(clippy::vec_box, reason = "errors travel boxed")]
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -105,7 +105,7 @@ fn spec(name: &str, annotation: &str, variant: usize) -> ArgSpec {
     if annotation.contains("constexpr") {
         return ArgSpec::Constant(constant(&lower, variant));
     }
-    let divisible_by_16 = variant % 2 == 0;
+    let divisible_by_16 = variant.is_multiple_of(2);
     let number = |dtype| {
         ArgSpec::Scalar(
             Elem::Num(dtype),
@@ -133,7 +133,7 @@ fn spec(name: &str, annotation: &str, variant: usize) -> ArgSpec {
         () if has(&["stride", "num", "size", "seed", "len", "dim", "n_", "start"]) => {
             ArgSpec::Scalar(Elem::Num(Dtype::Int32), Specialized { divisible_by_16 })
         }
-        () if lower.len() <= 3 && variant % 2 == 0 => pointer(data),
+        () if lower.len() <= 3 && variant.is_multiple_of(2) => pointer(data),
         () => number(Dtype::Int32),
     }
 }
@@ -143,7 +143,7 @@ fn constant(lower: &str, variant: usize) -> Value {
     if starts(&[
         "use", "is", "has", "do", "apply", "even", "causal", "save", "store", "return", "with",
     ]) {
-        return Value::Bool(variant % 2 == 0);
+        return Value::Bool(variant.is_multiple_of(2));
     }
     if lower.contains("dtype") || lower.ends_with("type") {
         return Value::Type(Ty::num(

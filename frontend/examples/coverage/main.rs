@@ -6,6 +6,7 @@
 //! A kernel counts as compiled when its IR passes the verifier. Panics are caught and counted: each is a bug.
 //! `--show N` prints N examples of each cause, in full; `--failures` writes one line per kernel that failed,
 //! `--emit` the IR of each that compiled.
+#![allow(clippy::vec_box, reason = "errors travel boxed")]
 #![allow(clippy::print_stdout, reason = "a tool for people")]
 
 mod list;

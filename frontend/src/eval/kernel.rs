@@ -26,6 +26,10 @@ struct Arguments {
     defaults: Vec<(String, Value)>,
 }
 
+#[allow(
+    clippy::vec_box,
+    reason = "errors travel boxed, see `tilescope_diagnostics::Result`"
+)]
 pub(crate) fn compile(
     program: &Program<'_>,
     module: ModuleId,
@@ -63,6 +67,9 @@ pub(crate) fn compile(
         }
     }
 }
+
+/// Parameters that are constants, with their values.
+type Constants = Vec<(String, Value)>;
 
 /// A kernel with its description.
 pub(super) struct Kernel {
@@ -132,7 +139,7 @@ impl Cx<'_> {
         kernel: &Kernel,
         request: &Request,
         chosen: Vec<(Name, Value)>,
-    ) -> Result<(Module, Arguments, Vec<(String, Value)>)> {
+    ) -> Result<(Module, Arguments, Constants)> {
         let function = &kernel.function;
         self.place = Place {
             module: function.module,

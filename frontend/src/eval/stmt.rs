@@ -48,8 +48,8 @@ impl Cx<'_> {
 
     /// Keeps an error, unless the same was reported before.
     pub(crate) fn report(&mut self, error: Box<Error>) {
-        let again = |e: &Box<Error>| e.message == error.message && e.labels.first() == error.labels.first();
-        if !self.errors.iter().any(again) {
+        let again = |e: &Error| e.message == error.message && e.labels.first() == error.labels.first();
+        if !self.errors.iter().any(|e| again(e)) {
             self.errors.push(error);
         }
         if self.errors.len() >= MAX_ERRORS {
