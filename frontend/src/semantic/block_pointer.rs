@@ -3,7 +3,6 @@
 use num_traits::ToPrimitive;
 use tilescope_ir::{Attrs, OpCode, Shape};
 
-use super::describe;
 use crate::cx::{Cx, Result};
 use crate::types::{Dtype, Elem, PtrTy, Ty};
 use crate::value::{Tensor, Value};
@@ -106,7 +105,7 @@ impl Cx<'_> {
                 i.to_i64()
                     .filter(|i| wide || i32::try_from(*i).is_ok())
                     .ok_or_else(|| {
-                        self.error(format!("{what} is {}: it does not fit {dtype}", describe(value)))
+                        self.error(format!("{what} is {}: it does not fit {dtype}", value.describe()))
                     })?,
             ),
             _ => None,

@@ -5,7 +5,6 @@ use num_traits::ToPrimitive;
 use tilescope_ir::attrs::Axis;
 use tilescope_ir::{Attrs, Constant, MAX_RANK, MAX_TILE_ELEMENTS, OpCode, Shape};
 
-use super::describe;
 use crate::cx::{Cx, Result};
 use crate::types::{Dtype, Elem, Ty};
 use crate::value::{Tensor, Value};
@@ -92,7 +91,7 @@ impl Cx<'_> {
         Number::of(value).ok_or_else(|| match value {
             Value::Int(_) => self.error("an integer beyond 64 bits does not fit a tensor"),
             other => self
-                .error(format!("{} cannot be made a tensor", describe(other)))
+                .error(format!("{} cannot be made a tensor", other.describe()))
                 .help("tensors hold numbers and truth values"),
         })
     }
@@ -239,11 +238,11 @@ impl Cx<'_> {
         let wanted = match value {
             Value::Int(i) => match i.to_i32() {
                 Some(i) => return Ok(i),
-                None => format!("{} does not fit int32", describe(value)),
+                None => format!("{} does not fit int32", value.describe()),
             },
             Value::Bool(b) => return Ok(i32::from(*b)),
             Value::Tensor(t) => format!("a value of type {} is known only at run time", t.ty),
-            other => format!("{} is no integer", describe(other)),
+            other => format!("{} is no integer", other.describe()),
         };
         let help = "the bounds of `arange` are compile-time integers: `tl.constexpr` parameters or literals";
         Err(self.error(format!("a bound of `arange`: {wanted}")).help(help))
@@ -283,7 +282,7 @@ impl Cx<'_> {
             Some(Number::Int(1)) | Some(Number::Bool(true)) => Ok(Axis::Y),
             Some(Number::Int(2)) => Ok(Axis::Z),
             _ => Err(self
-                .error(format!("the axis of `{name}` is {}", describe(axis)))
+                .error(format!("the axis of `{name}` is {}", axis.describe()))
                 .help("a grid has the axes 0, 1 and 2; the axis is a compile-time integer")),
         }
     }
@@ -314,7 +313,7 @@ impl Cx<'_> {
                 other => {
                     return Err(self.error(format!(
                         "dimension {i} of the shape is {}, an integer is needed",
-                        describe(other)
+                        other.describe()
                     )));
                 }
             };
@@ -324,7 +323,7 @@ impl Cx<'_> {
                     return Err(self
                         .error(format!(
                             "dimension {i} of the shape is {}, not a power of two",
-                            describe(item)
+                            item.describe()
                         ))
                         .help("use the next power of two and mask what lies outside"));
                 }
@@ -358,7 +357,7 @@ impl Cx<'_> {
             Some(Number::Bool(b)) => self.axis(i64::from(b), rank),
             _ => Err(self.error(format!(
                 "an axis is {}, a compile-time integer is needed",
-                describe(value)
+                value.describe()
             ))),
         }
     }

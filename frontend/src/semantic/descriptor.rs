@@ -6,7 +6,6 @@ use num_traits::{One, ToPrimitive};
 use tilescope_ir::attrs::{AccessAttrs, Padding, ReduceKind};
 use tilescope_ir::{Attrs, OpCode, Shape, ValueId};
 
-use super::describe;
 use crate::cx::{Cx, Result};
 use crate::semantic::memory::Access;
 use crate::types::{Dtype, Elem, Ty};
@@ -102,7 +101,7 @@ impl Cx<'_> {
             return Err(self
                 .error(format!(
                     "the last stride of a tensor descriptor is {}",
-                    describe(last)
+                    last.describe()
                 ))
                 .help("it must be the compile-time constant 1: the last dimension is contiguous"));
         }

@@ -3,7 +3,6 @@
 use tilescope_ir::attrs::{AccessAttrs, CacheModifier, CachePolicy, EvictionPolicy, Padding};
 use tilescope_ir::{Attrs, OpCode};
 
-use super::describe;
 use crate::cx::{Cx, Result};
 use crate::types::{Dtype, Elem, PtrTy, Ty};
 use crate::value::{Tensor, Value};
@@ -154,7 +153,7 @@ impl Cx<'_> {
             other => {
                 let error = self.error(format!(
                     "`{name}` through {}: a pointer is needed",
-                    describe(other)
+                    other.describe()
                 ));
                 Err(match other {
                     Value::Tensor(_) => error.help("was `pointer + offsets` meant?"),

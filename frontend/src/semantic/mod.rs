@@ -41,35 +41,6 @@ impl From<Tensor> for Value {
     }
 }
 
-/// What a value is, for messages: "a tensor of type fp32", "the string 'a'", "None".
-pub(crate) fn describe(value: &Value) -> String {
-    match value {
-        Value::None => "None".into(),
-        Value::Bool(true) => "True".into(),
-        Value::Bool(false) => "False".into(),
-        Value::Int(i) if i.bits() > 256 => "a very large integer".into(),
-        Value::Int(i) => format!("the integer {i}"),
-        Value::Float(x) => format!("the float {x:?}"),
-        Value::Str(_) => "a string".into(),
-        Value::Ellipsis => "`...`".into(),
-        Value::Slice(_) => "a slice".into(),
-        Value::Type(ty) => format!("the type {ty}"),
-        Value::Tuple(_) => "a tuple".into(),
-        Value::List(_) => "a list".into(),
-        Value::Dict(_) => "a dictionary".into(),
-        Value::Tensor(t) => format!("a value of type {}", t.ty),
-        Value::Descriptor(_) => "a tensor descriptor".into(),
-        Value::Instance(i) => format!("an instance of `{}`", i.class.name),
-        Value::Function(_) | Value::Method(_) | Value::Lambda(_) | Value::Builtin(_) => "a function".into(),
-        Value::Class(_) => "a class".into(),
-        Value::Module(_) => "a module".into(),
-        Value::Opaque(_) => "something of a library that is not known here".into(),
-        Value::Error => "a value in error".into(),
-        Value::Range(_) => "a range".into(),
-        Value::Condition(_) => "a condition".into(),
-    }
-}
-
 impl Tensor {
     /// The number type of its elements; none for pointers.
     pub fn dtype(&self) -> Option<Dtype> {
@@ -123,7 +94,7 @@ impl Cx<'_> {
     fn tensor<'v>(&self, value: &'v Value, what: &str) -> Result<&'v Tensor> {
         match value {
             Value::Tensor(tensor) => Ok(tensor),
-            other => Err(self.error(format!("{what} is {}, a tensor is needed", describe(other)))),
+            other => Err(self.error(format!("{what} is {}, a tensor is needed", other.describe()))),
         }
     }
 }

@@ -3,7 +3,6 @@
 use tilescope_ir::{Attrs, OpCode, Shape};
 
 use super::constant::Number;
-use super::describe;
 use crate::cx::{Cx, Result};
 use crate::types::{Dtype, Elem, Ty};
 use crate::value::{Tensor, Value};
@@ -128,7 +127,7 @@ impl Cx<'_> {
             other => {
                 let error = self.error(format!(
                     "an operand is {}, a number or a tensor is needed",
-                    describe(other)
+                    other.describe()
                 ));
                 Err(match other {
                     Value::None => error.help(
@@ -228,7 +227,7 @@ impl Cx<'_> {
         for value in values {
             let operand = self.operand(value)?;
             let Some(Elem::Num(dtype)) = operand.elem() else {
-                return Err(self.error(format!("{} is no number", describe(value))));
+                return Err(self.error(format!("{} is no number", value.describe())));
             };
             let slot = if operand.is_weak() { &mut weak } else { &mut strong };
             *slot = Some(match *slot {

@@ -2,7 +2,6 @@
 
 use tilescope_ir::{Attrs, MAX_RANK, OpCode, Shape};
 
-use super::describe;
 use crate::cx::{Cx, Result};
 use crate::types::{Elem, Ty};
 use crate::value::{Tensor, Value};
@@ -32,7 +31,7 @@ impl Cx<'_> {
                 Value::Slice(parts) if parts.iter().all(|p| matches!(p, Value::None)) => {}
                 other => {
                     return Err(self
-                        .error(format!("a tensor is indexed with {}", describe(other)))
+                        .error(format!("a tensor is indexed with {}", other.describe()))
                         .help("only `None` (a new dimension) and `:` are allowed: elements are picked by `tl.gather`, or loaded one by one"));
                 }
             }

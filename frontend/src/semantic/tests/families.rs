@@ -124,7 +124,7 @@ fn accesses_that_do_not_fit_are_refused_in_words() {
         |what: fn(&mut Cx<'_>, &[Value], &Access) -> Result<()>| refused(&p, |cx, p| what(cx, p, &access));
     let message = say(|cx, p, a| cx.load(&p[3], &NONE, &NONE, a).map(|_| ()));
     assert!(
-        message.contains("`load` through a value of type int32"),
+        message.contains("`load` through a run-time value of type `int32`"),
         "{message}"
     );
     let message = say(|cx, p, a| cx.load(&p[0], &NONE, &Value::int(0), a).map(|_| ()));
