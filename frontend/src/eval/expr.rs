@@ -23,6 +23,14 @@ pub(super) const NOT_KNOWN: &str = "this is not known at compile time: ";
 const STACK_LEFT: usize = 128 << 10;
 const STACK_MORE: usize = 1 << 20;
 
+/// What to do where the reason is a file that is not there.
+fn not_found(error: Box<tilescope_diagnostics::Error>, why: &str) -> Box<tilescope_diagnostics::Error> {
+    match why.ends_with(NOT_FOUND) {
+        true => error.help("add the folder that holds it to the Python path (`--python-path`)"),
+        false => error,
+    }
+}
+
 impl Cx<'_> {
     /// Evaluates an expression in the current scope.
     ///
@@ -172,7 +180,7 @@ impl Cx<'_> {
         match &value {
             Value::Opaque(why) if self.scope.mode == Mode::Jit => {
                 let error = self.unsupported(format!("`{name}` is not known at compile time"));
-                Err(error.note(why.to_string()))
+                Err(not_found(error.note(why.to_string()), why))
             }
             _ => Ok(value),
         }
@@ -284,11 +292,7 @@ impl Cx<'_> {
 
     /// The refusal of something that is not known.
     pub(crate) fn opaque(&self, why: &str) -> Box<tilescope_diagnostics::Error> {
-        let error = self.unsupported(format!("{NOT_KNOWN}{why}"));
-        match why.ends_with(NOT_FOUND) {
-            true => error.help("add the folder that holds it to the Python path (`--python-path`)"),
-            false => error,
-        }
+        not_found(self.unsupported(format!("{NOT_KNOWN}{why}")), why)
     }
 
     pub(crate) fn unary_op(&mut self, op: UnaryOp, of: &Value) -> Result<Value> {
