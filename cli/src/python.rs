@@ -70,7 +70,7 @@ pub fn compile(
     };
     let (args, host) = launching.arguments(evaluated, launch)?;
     let request = Request {
-        kernel: kernel.def.ident.name.to_string(),
+        kernel: kernel.name.to_string(),
         args,
         host,
         capability: CAPABILITY,
@@ -158,7 +158,7 @@ fn find(
     let kernels = program.kernels(module);
     let error = |message: String, label: &str| file.error(&spec.kernel.span, message, label);
     let listed = |kernels: &mut dyn Iterator<Item = &KernelInfo>| -> String {
-        kernels.map(|k| &*k.def.ident.name).collect::<Vec<_>>().join(", ")
+        kernels.map(|k| &*k.name).collect::<Vec<_>>().join(", ")
     };
     let none =
         || error(format!("`{path}` has no kernel"), "").help("a kernel is a function with `@triton.jit`");
@@ -167,7 +167,7 @@ fn find(
             return Err(none());
         }
         let helpers = outline::helpers(program, module);
-        let mut alone = kernels.iter().filter(|k| !helpers.contains(&k.def.ident.name));
+        let mut alone = kernels.iter().filter(|k| !helpers.contains(&k.name));
         return match (alone.clone().count(), kernels.len()) {
             (1, _) => Ok(alone.next().unwrap_or(&kernels[0]).clone()),
             (_, 1) => Ok(kernels[0].clone()),
@@ -184,9 +184,8 @@ fn find(
             ),
         };
     };
-    // The last definition of a name counts.
-    if let Some(kernel) = kernels.iter().rev().find(|k| *k.def.ident.name == **name) {
-        return Ok(kernel.clone());
+    if let Some(kernel) = program.kernel(module, name) {
+        return Ok(kernel);
     }
     let functions = program.functions(module);
     if let Some(def) = functions.iter().find(|def| *def.ident.name == **name) {
@@ -200,7 +199,7 @@ fn find(
         return Err(none());
     }
     let missing = error(format!("`{path}` has no kernel `{name}`"), "");
-    Err(match closest(name, kernels.iter().map(|k| &*k.def.ident.name)) {
+    Err(match closest(name, kernels.iter().map(|k| &*k.name)) {
         Some(near) => missing.help(format!("did you mean `{near}`?")),
         None => missing.note(format!("it has: {}", listed(&mut kernels.iter()))),
     })
@@ -288,7 +287,7 @@ impl Launching<'_> {
             match self.param(name) {
                 None => errors.push(self.unknown(name, arg.span)),
                 Some(param) if param.constexpr => {
-                    let kernel = &self.kernel.def.ident.name;
+                    let kernel = &self.kernel.name;
                     let message = format!("`{name}` of `{kernel}` is a `tl.constexpr` parameter");
                     errors.push(
                         self.file
@@ -303,7 +302,7 @@ impl Launching<'_> {
     }
 
     fn run_time_constexpr(&self, name: &str, span: &std::ops::Range<usize>) -> Box<Error> {
-        let kernel = &self.kernel.def.ident.name;
+        let kernel = &self.kernel.name;
         let message = format!("`{name}` of `{kernel}` is no `tl.constexpr` parameter");
         self.file
             .error(span, message, "given as a constant")
@@ -311,7 +310,7 @@ impl Launching<'_> {
     }
 
     fn unknown(&self, name: &str, span: &std::ops::Range<usize>) -> Box<Error> {
-        let kernel = &self.kernel.def.ident.name;
+        let kernel = &self.kernel.name;
         let error = self.file.error(
             span,
             format!("`{kernel}` has no parameter `{name}`"),
@@ -333,7 +332,7 @@ impl Launching<'_> {
     }
 
     fn missing(&self, param: &KernelParam) -> Box<Error> {
-        let (kernel, name) = (&self.kernel.def.ident.name, &param.name);
+        let (kernel, name) = (&self.kernel.name, &param.name);
         let error = self.file.error(
             self.spec.args_span(),
             format!("no value for parameter `{name}` of `{kernel}`"),

@@ -37,7 +37,7 @@ fn init(args: &Init) -> Result<String, Box<Error>> {
     let program = Program::new(&files, Vec::new());
     let module = program.load(&file)?;
     let kernel = find(&program, module, path, name)?;
-    let name = &*kernel.def.ident.name;
+    let name = &*kernel.name;
     let guess = outline::guess(&program, &kernel);
     let to_stdout = args.out.as_deref() == Some(Path::new("-"));
     let out = match &args.out {
@@ -77,16 +77,16 @@ fn find(
     let shown = path.display();
     let helpers = outline::helpers(program, module);
     let kernels = program.kernels(module);
-    let names: Vec<&str> = kernels.iter().map(|k| &*k.def.ident.name).collect();
+    let names: Vec<&str> = kernels.iter().map(|k| &*k.name).collect();
     let found = match name {
-        Some(name) => kernels.iter().rev().find(|k| *k.def.ident.name == *name),
+        Some(name) => program.kernel(module, name),
         None => {
-            let mut alone = kernels.iter().filter(|k| !helpers.contains(&k.def.ident.name));
-            alone.next().filter(|_| alone.next().is_none())
+            let mut alone = kernels.iter().filter(|k| !helpers.contains(&k.name));
+            alone.next().filter(|_| alone.next().is_none()).cloned()
         }
     };
     if let Some(kernel) = found {
-        return Ok(kernel.clone());
+        return Ok(kernel);
     }
     let error = match name {
         _ if kernels.is_empty() => {

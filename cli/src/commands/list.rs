@@ -34,7 +34,7 @@ fn list(args: &List) -> Result<String, Box<Error>> {
     let (helpers, kernels): (Vec<KernelInfo>, Vec<KernelInfo>) = program
         .kernels(module)
         .into_iter()
-        .partition(|kernel| helpers.contains(&kernel.def.ident.name));
+        .partition(|kernel| helpers.contains(&kernel.name));
     if args.json {
         let all =
             |kernels: &[KernelInfo]| -> Vec<Value> { kernels.iter().map(|k| as_json(k, &source)).collect() };
@@ -54,7 +54,7 @@ fn list(args: &List) -> Result<String, Box<Error>> {
     if !helpers.is_empty() {
         text.push_str("helpers, called by kernels:\n");
         for helper in &helpers {
-            text.push_str(&format!("  {}({})\n", helper.def.ident.name, names(helper)));
+            text.push_str(&format!("  {}({})\n", helper.name, names(helper)));
         }
     }
     Ok(text)
@@ -64,7 +64,7 @@ fn list(args: &List) -> Result<String, Box<Error>> {
 fn as_text(kernel: &KernelInfo, source: &Source) -> String {
     let def = &kernel.def;
     let line = source.line_column(def.ident.span.start as usize).0;
-    let mut text = format!("{}::{}  (line {line})", source.name, def.ident.name);
+    let mut text = format!("{}::{}  (line {line})", source.name, kernel.name);
     for decorator in decorators(kernel) {
         text.push_str(&format!(" @{decorator}"));
     }
@@ -119,7 +119,7 @@ fn as_json(kernel: &KernelInfo, source: &Source) -> Value {
         })
     });
     json!({
-        "name": &*kernel.def.ident.name,
+        "name": &*kernel.name,
         "line": source.line_column(kernel.def.ident.span.start as usize).0,
         "decorators": decorators(kernel),
         "parameters": params.collect::<Vec<_>>(),

@@ -119,7 +119,7 @@ impl Cx<'_> {
             module: function.module,
             span: heuristics.span,
         };
-        let index = self.program.position(function.module, &function.def);
+        let index = self.program.position(function.module, &function.def, heuristics);
         let table = self.expr_at(function.module, index, heuristics);
         let entries = match table {
             Ok(Value::Dict(entries)) => entries.borrow().clone(),

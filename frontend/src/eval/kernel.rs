@@ -106,7 +106,7 @@ impl Cx<'_> {
             None => {
                 let kernels = self.program.kernels(module);
                 let error = Error::input(format!("{file} has no kernel `{name}`"));
-                let names: Vec<String> = kernels.iter().map(|k| k.def.ident.name.to_string()).collect();
+                let names: Vec<String> = kernels.iter().map(|k| k.name.to_string()).collect();
                 return Err(match closest(name, names.iter().map(String::as_str)) {
                     Some(near) => error.help(format!("did you mean `{near}`?")),
                     None if names.is_empty() => error.note("it has no function with `@triton.jit`"),
@@ -114,7 +114,11 @@ impl Cx<'_> {
                 });
             }
         };
-        let info = self.program.kernel_info(function.module, &function.def);
+        // What calls at the top level put around the function, else its decorators.
+        let info = self.program.kernel(module, name);
+        let info = info
+            .filter(|info| Rc::ptr_eq(&info.def, &function.def))
+            .or_else(|| self.program.kernel_info(function.module, &function.def));
         match (function.kind, info) {
             (FunctionKind::Jit { .. }, Some(info)) => Ok(Kernel { function, info }),
             (FunctionKind::Jit { .. }, None) => {

@@ -19,11 +19,12 @@ pub fn helpers(program: &Program<'_>, module: ModuleId) -> BTreeSet<Name> {
     let mut helpers = BTreeSet::new();
     for kernel in &kernels {
         if gives_a_value(&kernel.def.body) {
-            helpers.insert(kernel.def.ident.name.clone());
+            helpers.insert(kernel.name.clone());
         }
-        helpers.extend(mentioned(&kernel.def).filter(|name| {
-            *name != kernel.def.ident.name && kernels.iter().any(|other| other.def.ident.name == *name)
-        }));
+        helpers.extend(
+            mentioned(&kernel.def)
+                .filter(|name| *name != kernel.name && kernels.iter().any(|other| other.name == *name)),
+        );
     }
     helpers
 }

@@ -11,6 +11,8 @@ use crate::value::FunctionKind;
 pub struct KernelInfo {
     /// The file.
     pub module: ModuleId,
+    /// What launches call it: the function's name, or the one that the file gives to what a call made of the function.
+    pub name: Name,
     /// The function.
     pub def: Rc<FunctionDef>,
     /// Its parameters, in order.
@@ -40,8 +42,32 @@ pub struct KernelParam {
     pub do_not_specialize_on_alignment: bool,
 }
 
+impl KernelInfo {
+    fn of(module: ModuleId, def: &Rc<FunctionDef>) -> KernelInfo {
+        KernelInfo {
+            module,
+            name: def.ident.name.clone(),
+            def: def.clone(),
+            params: Vec::new(),
+            configs: None,
+            heuristics: Vec::new(),
+            wrappers: Vec::new(),
+        }
+    }
+
+    /// Takes what the call of `triton.jit` says of parameters.
+    pub(super) fn take_options(&mut self, jit: Option<&Call>) {
+        let listed = |name| jit.and_then(|call| argument(call, usize::MAX, name));
+        for (index, param) in self.params.iter_mut().enumerate() {
+            param.do_not_specialize = contains(listed("do_not_specialize"), index, &param.name);
+            param.do_not_specialize_on_alignment =
+                contains(listed("do_not_specialize_on_alignment"), index, &param.name);
+        }
+    }
+}
+
 /// What a decorator is.
-enum Decorator<'e> {
+pub(super) enum Decorator<'e> {
     /// `@triton.jit`, with the arguments of a call.
     Jit(Option<&'e Call>),
     Autotune(&'e Call),
@@ -53,39 +79,43 @@ enum Decorator<'e> {
 }
 
 impl Program<'_> {
-    /// The kernels of a file: functions with `@triton.jit` among their decorators, those at its top level first, then
-    /// those inside of other functions.
+    /// The kernels of a file: functions with `@triton.jit` among their decorators and what calls at the top level make
+    /// of functions, those at its top level first, then those inside of other functions.
     pub fn kernels(&self, module: ModuleId) -> Vec<KernelInfo> {
-        let mut functions = self.functions(module);
-        functions.extend(self.nested_kernels(module));
-        functions
-            .iter()
-            .filter_map(|def| self.kernel_info(module, def))
-            .collect()
+        let functions = self.functions(module);
+        let decorated = functions.iter().filter_map(|def| self.kernel_info(module, def));
+        let made = self.made_by_calls(module);
+        let replaced = |info: &KernelInfo| {
+            made.iter()
+                .any(|m| m.name == info.name && Rc::ptr_eq(&m.def, &info.def))
+        };
+        let mut kernels: Vec<KernelInfo> = decorated.filter(|info| !replaced(info)).collect();
+        kernels.extend(made);
+        kernels.sort_by_key(|info| info.def.ident.span.start);
+        let nested = self.nested_kernels(module);
+        kernels.extend(nested.iter().filter_map(|def| self.kernel_info(module, def)));
+        kernels
     }
 
-    /// The description of a function that is made a kernel after its definition: `kernel = triton.jit(kernel)`.
+    /// The kernel that a file calls `name`: a definition (the last one), or another name for one.
+    pub fn kernel(&self, module: ModuleId, name: &str) -> Option<KernelInfo> {
+        let mut kernels = self.kernels(module).into_iter().rev();
+        kernels
+            .find(|info| *info.name == *name)
+            .or_else(|| self.made_by_call(module, name))
+    }
+
+    /// The description of a function that is made a kernel in a way that the file's text does not show.
     pub(crate) fn undecorated_info(&self, module: ModuleId, def: &Rc<FunctionDef>) -> KernelInfo {
         KernelInfo {
-            module,
-            def: def.clone(),
             params: self.kernel_params(module, &def.params),
-            configs: None,
-            heuristics: Vec::new(),
-            wrappers: Vec::new(),
+            ..KernelInfo::of(module, def)
         }
     }
 
     /// A kernel's description, if the function is one.
     pub fn kernel_info(&self, module: ModuleId, def: &Rc<FunctionDef>) -> Option<KernelInfo> {
-        let mut info = KernelInfo {
-            module,
-            def: def.clone(),
-            params: Vec::new(),
-            configs: None,
-            heuristics: Vec::new(),
-            wrappers: Vec::new(),
-        };
+        let mut info = KernelInfo::of(module, def);
         let mut jit = None;
         for decorator in &def.decorators {
             match self.decorator(module, decorator) {
@@ -100,12 +130,7 @@ impl Program<'_> {
         }
         let jit = jit?;
         info.params = self.kernel_params(module, &def.params);
-        let listed = |name| jit.and_then(|call| argument(call, usize::MAX, name));
-        for (index, param) in info.params.iter_mut().enumerate() {
-            param.do_not_specialize = contains(listed("do_not_specialize"), index, &param.name);
-            param.do_not_specialize_on_alignment =
-                contains(listed("do_not_specialize_on_alignment"), index, &param.name);
-        }
+        info.take_options(jit);
         Some(info)
     }
 
@@ -164,7 +189,7 @@ impl Program<'_> {
         params.collect()
     }
 
-    fn decorator<'e>(&self, module: ModuleId, expr: &'e Expr) -> Decorator<'e> {
+    pub(super) fn decorator<'e>(&self, module: ModuleId, expr: &'e Expr) -> Decorator<'e> {
         let (callee, call) = match &expr.kind {
             ExprKind::Call(call) => (&call.function, Some(&**call)),
             _ => (expr, None),
@@ -214,7 +239,7 @@ fn spelled(expr: &Expr) -> Option<String> {
 }
 
 /// The argument of a call at a position or with a name.
-fn argument<'e>(call: &'e Call, position: usize, name: &str) -> Option<&'e Expr> {
+pub(super) fn argument<'e>(call: &'e Call, position: usize, name: &str) -> Option<&'e Expr> {
     let keyword = call
         .keywords
         .iter()

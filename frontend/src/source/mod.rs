@@ -11,6 +11,7 @@ mod globals;
 mod imports;
 mod index;
 mod kernels;
+mod made;
 mod nested;
 
 use std::cell::RefCell;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 
 use tilescope_diagnostics::{Error, Source};
 
-use crate::ast::{FunctionDef, Name};
+use crate::ast::{Expr, FunctionDef, Name};
 use crate::parse;
 
 pub use globals::Global;
@@ -118,11 +119,20 @@ impl<'f> Program<'f> {
         functions.collect()
     }
 
-    /// Where a function of a file stands in its index: what it sees when its decorators are evaluated.
-    pub(crate) fn position(&self, module: ModuleId, def: &Rc<FunctionDef>) -> u32 {
-        let file = self.file(module);
-        let position = file.and_then(|file| {
-            file.index.entries.iter().position(|entry| match &entry.kind {
+    /// Where a function of a file, or the call around it that `expr` is in, stands in the index: what its decorators
+    /// see when they are evaluated.
+    pub(crate) fn position(&self, module: ModuleId, def: &Rc<FunctionDef>, expr: &Expr) -> u32 {
+        let Some(file) = self.file(module) else {
+            return EVERYTHING;
+        };
+        let entries = &file.index.entries;
+        let call = entries.iter().position(|entry| {
+            matches!(entry.kind, EntryKind::Run(_))
+                && entry.span.start <= expr.span.start
+                && expr.span.end <= entry.span.end
+        });
+        let position = call.or_else(|| {
+            entries.iter().position(|entry| match &entry.kind {
                 EntryKind::Function(other) => Rc::ptr_eq(other, def),
                 _ => false,
             })

@@ -294,6 +294,36 @@ def f(x): pass\n\
 }
 
 #[test]
+fn calls_at_the_top_level_make_kernels() {
+    let text = "import triton\nimport triton.language as tl\ndef plain(x): pass\ndef k(x, B: tl.constexpr): pass\n\
+k = triton.jit(k, do_not_specialize=['x'])\nk = triton.heuristics({'B': lambda a: 4})(k)\n\
+k = triton.heuristics({'C': lambda a: 4})(k)\n@triton.jit\ndef d(x): pass\n\
+tuned = triton.autotune(configs=[], key=['n'])(d)\nalias = k\nj = triton.jit(plain)\nother = print(plain)\n\
+def loops(): pass\nloops = triton.jit(loops2)\nloops2 = loops\n";
+    let texts = texts(&[("a.py", text)]);
+    let program = Program::new(&texts, Vec::new());
+    let module = program.load("a.py").unwrap();
+    let kernels = program.kernels(module);
+    let names: Vec<String> = kernels
+        .iter()
+        .map(|k| format!("{} of {}", k.name, k.def.ident.name))
+        .collect();
+    assert_eq!(names, ["j of plain", "k of k", "d of d", "tuned of d"]);
+    let k = program.kernel(module, "alias").unwrap();
+    assert!(k.params[0].do_not_specialize && k.params[1].constexpr && k.heuristics.len() == 2);
+    let source = program.source(module);
+    assert!(
+        source.text[k.heuristics[0].span.range()].contains("'C'"),
+        "outermost first"
+    );
+    assert!(program.kernel(module, "tuned").unwrap().configs.is_some());
+    assert!(program.kernel(module, "d").unwrap().configs.is_none());
+    for name in ["other", "plain", "loops", "loops2", "tl"] {
+        assert!(program.kernel(module, name).is_none(), "{name}");
+    }
+}
+
+#[test]
 fn kernels_inside_of_functions_see_their_variables() {
     let text = "import torch\ndef make(n, width=4):\n    if not torch.unknown():\n        return None\n    import triton\n    import triton.language as tl\n    W = tl.constexpr(width * 2)\n    x = n + 1\n    @triton.jit\n    def helper(v):\n        return v\n    if n > 3:\n        @triton.jit\n        def inner(p):\n            tl.store(p, helper(W + x))\n    return inner\n";
     let texts = texts(&[("a.py", text)]);

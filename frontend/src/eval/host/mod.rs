@@ -181,7 +181,7 @@ impl Cx<'_> {
 
     /// Evaluates an expression that stands at a function, as its decorators do.
     pub(crate) fn expr_around(&mut self, function: &Function, expr: &Expr) -> Result<Value> {
-        let index = self.program.position(function.module, &function.def);
+        let index = self.program.position(function.module, &function.def, expr);
         let errors = self.errors.len();
         let value = self.at_top_level(function.module, index, |cx| {
             cx.scope.captured.clone_from(&function.captured);
