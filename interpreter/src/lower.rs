@@ -12,7 +12,7 @@ use crate::checks::hint;
 use crate::frame::Slot;
 use crate::kind::Kind;
 use crate::simd::Cpu;
-use crate::steps;
+use crate::steps::{self, region};
 use crate::tape::{At, Code, Inst, Label, Order, Origin, Preset, Step, What};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -472,7 +472,7 @@ impl<'m> Lower<'m> {
                 let slot = self.define(function, arg)?[0];
                 self.code.args.push(slot);
             }
-            self.operations(function, ops)
+            self.operations(function, &region::live(function, ops, last))
         })();
         self.code.results = self.operands(&function.ops[last]);
         self.batch = outer_batch;

@@ -14,8 +14,9 @@ use crate::machine::{Flow, Machine, Stop};
 use crate::taint::Births;
 use crate::tape::{Code, Inst, Step};
 use crate::with_width;
+use std::collections::HashSet;
 use tilescope_diagnostics::Result;
-use tilescope_ir::{Function, OpId, Type};
+use tilescope_ir::{Effect, Function, OpId, Type, ValueId};
 
 /// Lanes held on the side, where a region runs lane by lane.
 type Bits = Vec<u64>;
@@ -260,5 +261,41 @@ pub fn exchange(machine: &mut Machine<'_>, a: Slot, b: Slot) {
     machine.frame.swap(a, b);
     if machine.taint.is_active() {
         machine.taint.swap(a, b);
+    }
+}
+
+/// The operations of a region whose values somebody needs, in order.
+///
+/// A combine function may ask for the type of its argument by computing with it (`(x + tl.zeros([1], …)).dtype`):
+/// such tiles could not be run on a batch of lanes, and need not be.
+pub fn live(function: &Function, ops: &[OpId], last: OpId) -> Vec<OpId> {
+    let mut needed = HashSet::new();
+    need(function, last, &mut needed);
+    let mut live = Vec::with_capacity(ops.len());
+    for &op in ops.iter().rev() {
+        let data = &function.ops[op];
+        let idle = data.code.info().effect == Effect::Pure && data.regions.is_empty();
+        if idle && !data.results.iter().any(|result| needed.contains(result)) {
+            continue;
+        }
+        need(function, op, &mut needed);
+        live.push(op);
+    }
+    live.reverse();
+    live
+}
+
+/// Adds the values that an operation uses, in its regions too.
+fn need(function: &Function, op: OpId, needed: &mut HashSet<ValueId>) {
+    let mut todo = vec![op];
+    while let Some(op) = todo.pop() {
+        let data = &function.ops[op];
+        needed.extend(&data.operands);
+        needed.extend(data.successors.iter().flat_map(|s| &s.args));
+        for &region in &data.regions {
+            for &block in &function.regions[region].blocks {
+                todo.extend(&function.blocks[block].ops);
+            }
+        }
     }
 }
