@@ -99,6 +99,52 @@ fn the_first_configuration_then_heuristics() {
 }
 
 #[test]
+fn heuristics_and_configurations_put_on_after_the_definition() {
+    let text = "
+def k(x, n, B: tl.constexpr, EVEN: tl.constexpr):
+    tl.store(x, B)
+
+WIDTH = 32
+k = triton.jit(k)
+k = triton.heuristics({'EVEN': lambda args: args['B'] == WIDTH})(k)
+k = triton.autotune(configs=[triton.Config({'B': WIDTH})], key=['n'])(k)
+";
+    assert_eq!(constants(&built(text, &[])), "B=32 EVEN=True");
+}
+
+#[test]
+fn a_branch_taken_without_knowing_is_noted_once() {
+    let text = "
+from gone import version_at_least
+if not version_at_least('3.0'):
+    N = tl.constexpr(1)
+    M = tl.constexpr(5)
+else:
+    N = tl.constexpr(2)
+if version_at_least('4.0'):
+    unused = 1
+else:
+    P = tl.constexpr(7)
+@triton.jit
+def k(x, n):
+    tl.store(x, N + N + M)
+";
+    let note = |name: &str, line: u32, condition: &str, branch: &str| {
+        format!(
+            "a.py:{line}: whether `{condition}` holds is not known (the module `gone` is not found): `{name}` is \
+             taken from {branch}; --python-path adds a folder to look in"
+        )
+    };
+    let first = note("N", 5, "not version_at_least('3.0')", "the first branch");
+    assert_eq!(built(text, &[]).notes, [first.clone()]);
+    let second = note("P", 10, "version_at_least('4.0')", "the `else`");
+    let used = text.replace("N + N + M", "N + P");
+    assert_eq!(built(&used, &[]).notes, [first, second]);
+    let unused = text.replace("N + N + M", "1");
+    assert!(built(&unused, &[]).notes.is_empty());
+}
+
+#[test]
 fn what_is_given_wins_and_picks_the_configuration_that_agrees() {
     let compiled = built(TUNED, &[("B", Value::int(256)), ("EVEN", Value::Bool(true))]);
     assert_eq!(constants(&compiled), "B=256 EVEN=True BIG=True");

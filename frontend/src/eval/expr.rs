@@ -80,7 +80,13 @@ impl Cx<'_> {
         match &expr.kind {
             ExprKind::Attribute(of, name) => {
                 let of = self.expr(of)?;
-                self.attribute_of(&of, &name.name, name.span)
+                let value = self.attribute_of(&of, &name.name, name.span)?;
+                match of {
+                    Value::Module(Module::File(_)) | Value::Class(_) | Value::Instance(_) => {
+                        self.known(&name.name, value)
+                    }
+                    _ => Ok(value),
+                }
             }
             ExprKind::Subscript(of, index) => self.subscript_expr(of, index),
             ExprKind::Slice(lower, upper, step) => {
@@ -320,10 +326,10 @@ impl Cx<'_> {
         match (l, r) {
             (Value::Error, _) | (_, Value::Error) => Ok(Value::Error),
             (Value::Instance(_), _) | (_, Value::Instance(_)) => self.operator_method(op, l, r),
-            (Value::Tensor(_), _) | (_, Value::Tensor(_)) => self.binary(op, l, r),
             (Value::Opaque(why), _) | (_, Value::Opaque(why)) if self.scope.mode == Mode::Jit => {
                 Err(self.opaque(why))
             }
+            (Value::Tensor(_), _) | (_, Value::Tensor(_)) => self.binary(op, l, r),
             _ => {
                 let value = konst::binary(op, l, r).map_err(|why| self.error(why))?;
                 self.pay(&value)?;

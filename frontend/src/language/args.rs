@@ -31,6 +31,9 @@ pub struct Arg<'a> {
 impl Arg<'_> {
     /// The error of an argument that is not what the parameter takes: `expected` reads `a string`.
     pub fn mismatch(&self, cx: &Cx<'_>, expected: &str) -> Box<Error> {
+        if let Value::Opaque(why) = self.value {
+            return cx.opaque(why);
+        }
         let given = self.value.describe();
         let message = format!(
             "argument `{}` of `{}` must be {expected}",

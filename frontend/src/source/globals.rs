@@ -20,6 +20,9 @@ use crate::value::{ClassKind, Function, FunctionKind, Module, Value};
 /// How the reason ends for what comes from a file that is not there.
 pub(crate) const NOT_FOUND: &str = "which it comes from, is not found";
 
+/// How the reason ends for what is being evaluated when it is asked for.
+const BY_ITSELF: &str = "is defined by itself";
+
 /// What a name at the top level of a file stands for.
 #[derive(Debug, Clone)]
 pub struct Global {
@@ -166,7 +169,7 @@ impl Cx<'_> {
     ) -> Result<Option<Global>> {
         if let Some(memo) = file.memo.borrow().get(&index) {
             return Ok(match memo {
-                Memo::Busy => Some(Global::opaque(format!("`{name}` is defined by itself"))),
+                Memo::Busy => Some(Global::opaque(format!("`{name}` {BY_ITSELF}"))),
                 Memo::Done(values) => values.get(name).cloned(),
             });
         }
@@ -248,7 +251,19 @@ impl Cx<'_> {
             }
         };
         match self.deeper(|cx| cx.module_attribute(&from, name)).transpose()? {
-            Some(Some(global)) => return Ok(global),
+            Some(Some(global)) => {
+                // A package that is still being imported has no such name yet: Python then takes the submodule.
+                let submodule = match (&from, &global.value) {
+                    (Module::File(id), Value::Opaque(why)) if why.ends_with(BY_ITSELF) => {
+                        self.program.submodule(*id, name)?
+                    }
+                    _ => None,
+                };
+                return Ok(match submodule {
+                    Some(id) => Global::plain(Value::Module(Module::File(id))),
+                    None => global,
+                });
+            }
             Some(None) => {}
             None => {
                 return Ok(Global::opaque(
@@ -306,7 +321,13 @@ impl Cx<'_> {
                 GuardKind::Handler(attempt) => !self.program.succeeds(module, attempt),
                 GuardKind::If(choice, branch) => match self.decide(module, choice)? {
                     Some(taken) => taken == *branch,
-                    None => *branch || !binds(file, choice, name),
+                    None => {
+                        let holds = *branch || !binds(file, choice, name);
+                        if holds {
+                            self.note_taken(file, choice, *branch, name);
+                        }
+                        holds
+                    }
                 },
             };
             if !holds {
@@ -326,11 +347,42 @@ impl Cx<'_> {
             Decision::New => {
                 choice.decided.set(Decision::Busy);
                 let (first, _) = choice.entries.get();
-                let taken = self.condition_at(module, first, &choice.condition);
+                let taken = match self.condition_at(module, first, &choice.condition) {
+                    Ok(taken) => Some(taken),
+                    Err(why) => {
+                        choice.why.get_or_init(|| why);
+                        None
+                    }
+                };
                 choice.decided.set(Decision::Known(taken));
                 Ok(taken)
             }
         }
+    }
+
+    /// Notes, once for each `if` and compilation, that a name comes from a branch of which nobody knows whether it is
+    /// taken.
+    fn note_taken(&mut self, file: &File, choice: &Choice, branch: bool, name: &str) {
+        let Some(why) = choice.why.get() else {
+            return;
+        };
+        let span = choice.condition.span;
+        let line = file.source.line_column(span.start as usize).0;
+        let text = file.source.text.get(span.range()).unwrap_or_default();
+        let text = text.lines().next().unwrap_or_default();
+        let known = format!("{}:{line}: whether `{text}` holds is not known", file.source.name);
+        if self.notes.iter().any(|note| note.starts_with(&known)) {
+            return;
+        }
+        let why = why.replace(&format!(", {NOT_FOUND}"), " is not found");
+        let help = match why.ends_with(" is not found") {
+            true => "; --python-path adds a folder to look in",
+            false => "",
+        };
+        let which = if branch { "first branch" } else { "`else`" };
+        self.notes.push(format!(
+            "{known} ({why}): `{name}` is taken from the {which}{help}"
+        ));
     }
 
     /// Whether an expression's value is made by `tl.constexpr`.

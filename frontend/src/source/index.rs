@@ -3,7 +3,7 @@
 //! Statements under `if`, `try` and `with` are listed as if they stood at the top level, each with its [`Guard`];
 //! loops stay whole.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -73,6 +73,8 @@ pub(crate) struct Choice {
     pub entries: Cell<(u32, u32)>,
     /// Which branch is taken, once it was asked for.
     pub decided: Cell<Decision>,
+    /// Why it cannot be said, if it cannot.
+    pub why: OnceCell<Rc<str>>,
 }
 
 /// A `try`.
@@ -188,6 +190,7 @@ impl Index {
             condition,
             entries: Cell::new((self.entries.len() as u32, u32::MAX)),
             decided: Cell::default(),
+            why: OnceCell::new(),
         });
         for (body, taken) in [(then, true), (otherwise, false)] {
             let guard = Rc::new(Guard {

@@ -324,6 +324,18 @@ def loops(): pass\nloops = triton.jit(loops2)\nloops2 = loops\n";
 }
 
 #[test]
+fn a_package_imports_its_own_submodules() {
+    let files = [
+        ("pk/k.py", "from pk import rt, other\nB = rt.C\nD = other\n"),
+        ("pk/__init__.py", "from pk import rt\nfrom pk.b import other\n"),
+        ("pk/rt.py", "C = 64\n"),
+        ("pk/b.py", "from pk import other\n"),
+    ];
+    assert_eq!(shown(&files, "B"), "64");
+    assert_eq!(shown(&files, "D"), "!`other` is defined by itself");
+}
+
+#[test]
 fn kernels_inside_of_functions_see_their_variables() {
     let text = "import torch\ndef make(n, width=4):\n    if not torch.unknown():\n        return None\n    import triton\n    import triton.language as tl\n    W = tl.constexpr(width * 2)\n    x = n + 1\n    @triton.jit\n    def helper(v):\n        return v\n    if n > 3:\n        @triton.jit\n        def inner(p):\n            tl.store(p, helper(W + x))\n    return inner\n";
     let texts = texts(&[("a.py", text)]);

@@ -244,17 +244,30 @@ impl Cx<'_> {
             .collect()
     }
 
-    /// Whether a condition at the top level holds, if it can be said.
-    pub(crate) fn condition_at(&mut self, module: ModuleId, index: u32, condition: &Expr) -> Option<bool> {
-        let value = self.expr_at(module, index, condition).ok()?;
-        crate::konst::truth(&value).ok()
+    /// Whether a condition at the top level holds; an error says why that is not known.
+    pub(crate) fn condition_at(
+        &mut self,
+        module: ModuleId,
+        index: u32,
+        condition: &Expr,
+    ) -> Result<bool, Rc<str>> {
+        let value = match self.expr_at(module, index, condition) {
+            Ok(value) => crate::konst::truth(&value),
+            Err(error) => Err(error.message.clone()),
+        };
+        value.map_err(|why| reason(&why).into())
     }
 }
 
 fn opaque(why: &str) -> Value {
-    let mut why = why;
+    Value::Opaque(reason(why).into())
+}
+
+/// The reason that something is not known, without the words that say that it is not.
+fn reason(message: &str) -> &str {
+    let mut why = message;
     while let Some(rest) = why.strip_prefix(super::expr::NOT_KNOWN) {
         why = rest;
     }
-    Value::Opaque(why.into())
+    why
 }
