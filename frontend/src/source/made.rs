@@ -26,7 +26,10 @@ impl Program<'_> {
             return Vec::new();
         };
         let mut found = Vec::new();
-        for (name, entries) in &file.index.names {
+        // By where they are bound: the table has no order.
+        let mut names: Vec<_> = file.index.names.iter().collect();
+        names.sort_by_key(|(name, entries)| (entries.last().copied(), (*name).clone()));
+        for (name, entries) in names {
             let last = entries.last().and_then(|at| file.index.entries.get(*at as usize));
             if let Some(EntryKind::Run(stmt)) = last.map(|entry| &entry.kind)
                 && let StmtKind::Assign { value, .. } = &stmt.kind
