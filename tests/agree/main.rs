@@ -86,7 +86,7 @@ impl Outcome {
 
 /// How long a run may take, and how many operations a program.
 const PATIENCE: Duration = Duration::from_secs(20);
-const STEPS: u64 = 20_000;
+const STEPS: u64 = 200_000;
 
 #[derive(Default)]
 struct Options {
