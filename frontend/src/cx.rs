@@ -9,11 +9,11 @@ use std::rc::Rc;
 
 use tilescope_diagnostics::Error;
 use tilescope_ir::build::FunctionBuilder;
-use tilescope_ir::{BlockId, Function, LocId, Locs};
+use tilescope_ir::{Function, LocId, Locs};
 
 use crate::Options;
 use crate::ast::{Name, Span};
-use crate::eval::{LineIndex, Outlined};
+use crate::eval::{LineIndex, Outlined, Returned, Unreached};
 use crate::limits::{self, MAX_STEPS};
 use crate::source::{EVERYTHING, ModuleId, Program};
 use crate::value::Value;
@@ -55,11 +55,11 @@ pub enum Mode {
 
 /// What happens to `return` in a function of [`Mode::Jit`].
 #[derive(Debug)]
-pub enum Returns {
-    /// The body is evaluated at its call: the value of the one return that it reaches.
-    Inline(Option<Value>),
-    /// The body is a function of its own: the blocks that end in a return, with its value.
-    Function(Vec<(BlockId, Value, Place)>),
+pub(crate) enum Returns {
+    /// The body is evaluated at its call: one return is reached at most.
+    Inline(Vec<Returned>),
+    /// The body is a function of its own: several blocks may end in a return.
+    Function(Vec<Returned>),
 }
 
 /// Variables with their values, in the order in which they were first assigned: that of loop-carried values.
@@ -153,6 +153,10 @@ pub struct Scope {
     pub(crate) loops: u32,
     /// What `return` does.
     pub(crate) returns: Returns,
+    /// Set while code is evaluated that nothing reaches.
+    pub(crate) unreached: Option<Unreached>,
+    /// Whether the branch that is being evaluated is itself in such code.
+    pub(crate) in_unreached: bool,
     /// The variable that is being assigned: locations of operations are named after it.
     pub(crate) target: Option<Name>,
     /// At the top level of a file: the entry of its index that is being run, which sees those before it.
@@ -171,7 +175,9 @@ impl Scope {
             pending: Vec::new(),
             regions: 0,
             loops: 0,
-            returns: Returns::Inline(None),
+            returns: Returns::Inline(Vec::new()),
+            unreached: None,
+            in_unreached: false,
             target: None,
             before: EVERYTHING,
         }
@@ -201,6 +207,8 @@ pub struct Cx<'p> {
     pub errors: Vec<Box<Error>>,
     /// What the author should know: text of `static_print`, warnings, chosen configurations.
     pub notes: Vec<String>,
+    /// Notes of helpers that were compiled during a visit that is thrown away: the helpers are kept.
+    pub(crate) kept_notes: Vec<String>,
     /// Evaluation steps left, see [`crate::limits`].
     pub fuel: u64,
     /// How deep host code is in calls and imports, see [`crate::limits::MAX_CALLS`].
@@ -237,6 +245,7 @@ impl<'p> Cx<'p> {
             frames: Vec::new(),
             errors: Vec::new(),
             notes: Vec::new(),
+            kept_notes: Vec::new(),
             fuel: MAX_STEPS,
             host_depth: 0,
             nested_changes: 0,

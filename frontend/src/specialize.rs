@@ -112,15 +112,20 @@ fn word(annotation: &Expr) -> Option<String> {
 }
 
 fn canonical(text: &str) -> String {
+    let text = text.trim();
+    let Some(text) = text.strip_prefix("const ") else {
+        return starred(text);
+    };
+    let text = starred(text);
+    match text.strip_prefix('*') {
+        Some(rest) => format!("*k{rest}"),
+        None => text,
+    }
+}
+
+fn starred(text: &str) -> String {
     let mut text = text.trim();
     let mut stars = String::new();
-    if let Some(rest) = text.strip_prefix("const ") {
-        let rest = canonical(rest);
-        return match rest.strip_prefix('*') {
-            Some(rest) => format!("*k{rest}"),
-            None => rest,
-        };
-    }
     while let Some(rest) = text.strip_prefix('*').or(text.strip_suffix('*')) {
         stars.push('*');
         text = rest.trim();
@@ -448,7 +453,17 @@ mod tests {
             let read = annotated_type(&text(annotation)).map(|elem| elem.to_string());
             assert_eq!(read.as_deref(), Some(ty), "{annotation}");
         }
-        for annotation in ["tl.tensor", "torch.Tensor", "**i8", "", "*", "constexpr", "const"] {
+        let consts = "const ".repeat(100_000) + "*i8";
+        for annotation in [
+            "tl.tensor",
+            "torch.Tensor",
+            "**i8",
+            "",
+            "*",
+            "constexpr",
+            "const",
+            &consts,
+        ] {
             assert_eq!(annotated_type(&text(annotation)), None, "{annotation}");
         }
         assert!(annotated_const(&text("tl.const")) && annotated_const(&text("const *i8")));

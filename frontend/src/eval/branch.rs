@@ -3,8 +3,9 @@
 
 use std::rc::Rc;
 
-use tilescope_ir::{Attrs, OpCode, Type, ValueId};
+use tilescope_ir::{Attrs, BlockId, OpCode, Type, ValueId};
 
+use super::outline::flatten_types;
 use super::stmt::Flow;
 use crate::ast::{Expr, Name, Span, Stmt, StmtKind};
 use crate::cx::{Cx, Local, Locals, Result, Returns};
@@ -67,8 +68,9 @@ impl Cx<'_> {
                         .help("keep a result in a variable and return it after the loop"));
                 }
                 match self.scope.returns {
-                    Returns::Inline(_) => Ok(Flow::Outline),
-                    Returns::Function(_) => self.branching_if((&condition, span), then, otherwise, stmt),
+                    // What nothing reaches is thrown away: blocks do not hurt there.
+                    Returns::Inline(_) if !self.is_unreached() => Ok(Flow::Outline),
+                    _ => self.branching_if((&condition, span), then, otherwise, stmt),
                 }
             }
             condition => {
@@ -163,8 +165,13 @@ impl Cx<'_> {
         self.b.cond_br(condition.value, then_block, else_block);
         self.leave(entered);
 
+        // Each branch may return, and then go on unreached; what is around it may be so already.
+        let outer = self.scope.in_unreached;
+        self.scope.in_unreached = self.is_unreached();
+        let unreached = self.scope.unreached.take();
         self.b.move_to(then_block);
         let then_flow = self.block(then);
+        self.end_unreached();
         let then_end = self.b.cursor();
         if matches!(then_flow, Flow::Stop | Flow::Outline) {
             return Ok(then_flow);
@@ -174,39 +181,75 @@ impl Cx<'_> {
 
         self.b.move_to(else_block);
         let else_flow = self.block(otherwise);
+        self.end_unreached();
         let else_end = self.b.cursor();
-        match (then_flow, else_flow) {
-            (_, Flow::Stop | Flow::Outline) => Ok(else_flow),
-            (Flow::Return, Flow::Return) => Ok(Flow::Return),
+        self.scope.unreached = unreached;
+        self.scope.in_unreached = outer;
+        if matches!(else_flow, Flow::Stop | Flow::Outline) {
+            return Ok(else_flow);
+        }
+        let after_else = std::mem::replace(&mut self.scope.locals, before.clone());
+        // Triton joins the variables of both branches, whether they return or not.
+        let merged = self.merge(&before, &after_then, &after_else, stmt);
+        Ok(match (then_flow, else_flow) {
+            (Flow::Return, Flow::Return) => {
+                self.begin_unreached();
+                for m in &merged {
+                    let value = self.placeholder(&m.then);
+                    self.scope.locals.assign(&m.name, value, m.at);
+                }
+                Flow::Return
+            }
             // What follows continues the branch that goes on.
-            (Flow::Return, _) => Ok(Flow::Next),
+            (Flow::Return, _) => {
+                for m in merged {
+                    self.scope.locals.assign(&m.name, m.otherwise, m.at);
+                }
+                Flow::Next
+            }
             (_, Flow::Return) => {
-                self.scope.locals = after_then;
+                for m in merged {
+                    self.scope.locals.assign(&m.name, m.then, m.at);
+                }
                 self.b.move_to(then_end);
-                Ok(Flow::Next)
+                Flow::Next
             }
             _ => {
-                let after_else = std::mem::replace(&mut self.scope.locals, before.clone());
-                let merged = self.merge(&before, &after_then, &after_else, stmt);
-                let then_handles = Merged::handles(&merged, |m| &m.then);
-                let else_handles = Merged::handles(&merged, |m| &m.otherwise);
-                let join = self.b.add_block();
-                let args: Vec<ValueId> = then_handles
-                    .iter()
-                    .map(|&v| {
-                        let ty = self.b.ty(v);
-                        self.b.block_arg(join, ty)
-                    })
-                    .collect();
-                self.b.move_to(then_end);
-                self.b.br(join, &then_handles);
-                self.b.move_to(else_end);
-                self.b.br(join, &else_handles);
-                self.b.move_to(join);
-                self.take_merged(&merged, &args);
-                Ok(Flow::Next)
+                self.join_blocks((then_end, else_end), &merged);
+                Flow::Next
             }
-        }
+        })
+    }
+
+    /// A value of the same type, made of nothing.
+    fn placeholder(&mut self, value: &Value) -> Value {
+        let mut types = Vec::new();
+        flatten_types(value, &mut types);
+        let values: Vec<ValueId> = types
+            .into_iter()
+            .map(|ty| self.b.value(OpCode::Poison, Vec::new(), Attrs::None, ty))
+            .collect();
+        value.rebuild(&mut values.into_iter())
+    }
+
+    /// Ends two blocks in a third one, whose arguments are what they leave in variables.
+    fn join_blocks(&mut self, (then_end, else_end): (BlockId, BlockId), merged: &[Merged]) {
+        let then_handles = Merged::handles(merged, |m| &m.then);
+        let else_handles = Merged::handles(merged, |m| &m.otherwise);
+        let join = self.b.add_block();
+        let args: Vec<ValueId> = then_handles
+            .iter()
+            .map(|&v| {
+                let ty = self.b.ty(v);
+                self.b.block_arg(join, ty)
+            })
+            .collect();
+        self.b.move_to(then_end);
+        self.b.br(join, &then_handles);
+        self.b.move_to(else_end);
+        self.b.br(join, &else_handles);
+        self.b.move_to(join);
+        self.take_merged(merged, &args);
     }
 
     /// The variables after both branches of an `if`: the scope gets those that need no operation; the others are
@@ -260,7 +303,9 @@ impl Cx<'_> {
             }
             return;
         }
-        if a.value.same_type(&b.value) && (a.value.same_type(&old.value) || !old.value.is_runtime()) {
+        // Only `None` and types are no values of Triton's, and give way to run-time ones.
+        let gives_way = matches!(old.value, Value::None | Value::Type(_) | Value::Opaque(_));
+        if a.value.same_type(&b.value) && (a.value.same_type(&old.value) || gives_way) {
             merged.push(Merged {
                 name: old.name.clone(),
                 then: a.value.clone(),

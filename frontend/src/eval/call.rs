@@ -282,21 +282,21 @@ impl Cx<'_> {
         };
         error
             .note("kernels have no recursion: a call with the same types and constants would never end")
-            .help("write a loop, or pass a `tl.constexpr` depth that gets smaller")
+            .help("write a loop, or pass a `tl.constexpr` depth that gets smaller, with the call in the `else` of its test")
     }
 
     /// Evaluates a function where it is called; none if it returns under a run-time condition.
     fn call_inline(&mut self, function: &Rc<Function>, key: &str, locals: Locals) -> Result<Option<Value>> {
         let checkpoint = self.b.checkpoint();
         let (errors, notes, functions) = (self.errors.len(), self.notes.len(), self.functions.len());
-        let scope = scope_of(function, locals, Returns::Inline(None));
+        let scope = scope_of(function, locals, Returns::Inline(Vec::new()));
         let frame = self.frame(function.def.ident.name.clone(), key.to_string());
         let (flow, value) = self.in_function(scope, frame, |cx| {
             let flow = cx.block(&function.def.body);
-            let returns = std::mem::replace(&mut cx.scope.returns, Returns::Inline(None));
-            let value = match returns {
-                Returns::Inline(value) => value,
-                Returns::Function(_) => None,
+            cx.end_unreached();
+            let value = match flow {
+                Flow::Return if cx.errors.len() == errors => Some(cx.inline_result(function)?),
+                _ => None,
             };
             Ok((flow, value))
         })?;
@@ -313,6 +313,22 @@ impl Cx<'_> {
             None if failed => Value::Error,
             None => Value::None,
         }))
+    }
+
+    /// The value of the return that is reached.
+    fn inline_result(&mut self, function: &Function) -> Result<Value> {
+        let returns = self.take_returns();
+        if returns.iter().any(|r| r.value.has_error()) {
+            return Ok(Value::Error);
+        }
+        let form = self.common_form(function, &returns)?;
+        let (Some(form), Some(reached)) = (form, returns.iter().find(|r| r.block.is_some())) else {
+            return Ok(Value::None);
+        };
+        self.place = reached.place;
+        let loc = self.location();
+        self.b.at(loc);
+        self.in_form(&reached.value, &form)
     }
 
     /// Binds arguments to parameters by Python's rules. `function` is whose defaults are host code of its module.

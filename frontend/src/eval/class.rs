@@ -7,7 +7,7 @@ use tilescope_diagnostics::{Error, closest};
 use crate::ast::{
     Comprehension, ComprehensionKind, ComprehensionLoop, Expr, ExprKind, Ident, Name, Param, Params, Span,
 };
-use crate::cx::{Args, Cx, Locals, Mode, Result, Returns, Scope};
+use crate::cx::{Args, Cx, Locals, Mode, Result, Scope};
 use crate::konst;
 use crate::limits::MAX_ITEMS;
 use crate::value::{Class, ClassKind, Function, Instance, Tuple, Value};
@@ -164,7 +164,6 @@ impl Cx<'_> {
         let mut scope = Scope::new(init.module, Mode::Host);
         scope.captured.clone_from(&init.captured);
         scope.locals = locals;
-        scope.returns = Returns::Inline(None);
         let frame = self.init_frame(class);
         let errors = self.errors.len();
         let made = self.in_function(scope, frame, |cx| {

@@ -55,7 +55,7 @@ pub(crate) fn compile(
     match made {
         Ok((module, arguments, constants)) if cx.errors.is_empty() => Ok(Compiled {
             module,
-            notes: std::mem::take(&mut cx.notes),
+            notes: [std::mem::take(&mut cx.notes), std::mem::take(&mut cx.kept_notes)].concat(),
             constants,
             defaults: arguments.defaults,
             options: options.clone(),

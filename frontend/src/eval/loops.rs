@@ -67,18 +67,24 @@ impl Cx<'_> {
         };
         let count = konst::index::count(&start, &stop, &step).map_err(|why| self.error(why))?;
         let mut value = start;
+        let mut returned = false;
         for _ in 0..count {
             self.step()?;
+            if returned {
+                self.begin_unreached();
+            }
             self.scope
                 .locals
                 .assign(name, Value::Int(value.clone()), Some(at));
-            let flow = self.block(body);
-            if flow != Flow::Next {
-                return Ok(flow);
+            match self.block(body) {
+                Flow::Next => {}
+                // Triton unrolls the rest all the same.
+                Flow::Return => returned = true,
+                flow => return Ok(flow),
             }
             value += &step;
         }
-        Ok(Flow::Next)
+        Ok(if returned { Flow::Return } else { Flow::Next })
     }
 
     fn counted(&mut self, name: &Name, range: &Range, at: Span, body: &[Stmt]) -> Result<Flow> {
@@ -155,13 +161,26 @@ impl Cx<'_> {
             .map(|(_, d)| *d)
             .reduce(promoted)
             .unwrap_or(Dtype::Int32);
-        let mut cast = |i: usize| -> Result<Tensor> {
-            match tensors.get(i) {
-                Some((tensor, _)) => self.cast(&tensor.clone(), Elem::Num(index), None),
-                None => Err(self.error("a loop has three bounds")),
-            }
+        // Triton extends by the sign of the loop's variable, whatever the bound's own: -1 of a `uint32`, even of
+        // `True`, where the variable is signed.
+        let code = if index.is_signed() {
+            OpCode::ExtSI
+        } else {
+            OpCode::ExtUI
         };
-        Ok(([cast(0)?, cast(1)?, cast(2)?], index))
+        let ty = Ty::num(index);
+        let bounds = tensors.into_iter().map(|(tensor, dtype)| Tensor {
+            value: if dtype.bits() < index.bits() {
+                self.b.cast(code, tensor.value, index.scalar())
+            } else {
+                tensor.value
+            },
+            ty: ty.clone(),
+        });
+        match <[Tensor; 3]>::try_from(bounds.collect::<Vec<_>>()) {
+            Ok(bounds) => Ok((bounds, index)),
+            Err(_) => Err(self.error("a loop has three bounds")),
+        }
     }
 
     /// Opens the body of a counted loop, with its variable and the carried ones assigned. `backwards` are the bounds
@@ -301,7 +320,9 @@ impl Cx<'_> {
                 continue;
             };
             let unchanged = new.value.same(&old.value) || new.value.has_error() || old.value.has_error();
-            if unchanged || (!new.value.is_runtime() && !old.value.is_runtime()) {
+            // A constexpr keeps its value, as in Triton; `None` and types must not be assigned at all.
+            let fixed = matches!(old.value, Value::None | Value::Type(_));
+            if unchanged || (!new.value.is_runtime() && !old.value.is_runtime() && !fixed) {
                 continue;
             }
             if new.value.same_type(&old.value) {
@@ -363,7 +384,9 @@ impl Cx<'_> {
     }
 
     fn disable_licm(&mut self) {
-        let hint = AttrValue::Opaque("#llvm.loop_annotation<licm = <disable = true>>".into());
+        let hint = AttrValue::Opaque(
+            "#llvm.loop_annotation<licm = <disable = true, versioningDisable = true>>".into(),
+        );
         self.b.annotate("llvm.loop_annotation", hint);
     }
 

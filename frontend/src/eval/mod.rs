@@ -2,7 +2,7 @@
 //!
 //! Constants are computed ([`konst`](crate::konst)), run-time values become IR
 //! ([`semantic`](crate::semantic)). By part: expressions ([`expr`], [`logic`]), statements ([`stmt`], [`branch`],
-//! [`loops`]), functions ([`call`], [`outline`]), classes ([`class`]), kernels ([`kernel`]), Python that runs at
+//! [`loops`]), functions ([`call`], [`outline`], [`returns`]), classes ([`class`]), kernels ([`kernel`]), Python that runs at
 //! compile time ([`host`]).
 //!
 //! Promises: every operation has the location that Triton gives it; errors name the author's lines; any input ends
@@ -20,9 +20,11 @@ mod logic;
 mod loops;
 mod outline;
 mod place;
+mod returns;
 mod same;
 mod stmt;
 
 pub(crate) use kernel::compile;
 pub(crate) use outline::Outlined;
 pub(crate) use place::LineIndex;
+pub(crate) use returns::{Returned, Unreached};

@@ -8,22 +8,20 @@ use tilescope_ir::attrs::AttrValue;
 use tilescope_ir::{Attrs, BlockId, FunctionBuilder, LocId, OpCode, Type, ValueId};
 
 use super::call::scope_of;
+use super::returns::Returned;
 use super::stmt::Flow;
-use crate::cx::{Cx, Frame, Locals, Place, Result, Returns};
-use crate::value::{Function, Tuple, Value};
+use crate::cx::{Cx, Frame, Locals, Result, Returns};
+use crate::value::{Function, Value};
 
 /// A helper that was compiled to a function of its own.
 #[derive(Debug, Clone)]
 pub(crate) struct Outlined {
     /// Its name in the module.
-    symbol: Rc<str>,
+    pub(super) symbol: Rc<str>,
     /// Its result, made of values of its own body, and their types.
     result: Value,
     results: Rc<[Type]>,
 }
-
-/// The returns of a function: the block that each ends, its value, its place.
-type AllReturns = Vec<(BlockId, Value, Place)>;
 
 impl Cx<'_> {
     /// Calls a helper that is, or becomes, a function of the module.
@@ -58,7 +56,7 @@ impl Cx<'_> {
         noinline: bool,
         locals: &Locals,
     ) -> Result<Option<Outlined>> {
-        let errors = self.errors.len();
+        let (errors, notes) = (self.errors.len(), self.notes.len());
         let name = &function.def.ident.name;
         let symbol: Rc<str> = format!("{name}__{}", self.helpers.len() + self.frames.len()).into();
         let symbol = self.unique(symbol);
@@ -82,6 +80,10 @@ impl Cx<'_> {
         });
         let builder = std::mem::replace(&mut self.b, outer);
         self.dry = dry;
+        if dry > 0 {
+            let notes = self.notes.split_off(notes.min(self.notes.len()));
+            self.kept_notes.extend(notes);
+        }
         let Some((result, results)) = made? else {
             return Ok(None);
         };
@@ -157,15 +159,13 @@ impl Cx<'_> {
     pub(super) fn function_body(&mut self, function: &Function) -> Option<(Value, Vec<Type>)> {
         let errors = self.errors.len();
         let flow = self.block(&function.def.body);
+        self.end_unreached();
         if self.errors.len() > errors || flow == Flow::Stop {
             return None;
         }
         let open = (flow == Flow::Next).then(|| self.b.cursor());
-        let returns = match std::mem::replace(&mut self.scope.returns, Returns::Inline(None)) {
-            Returns::Function(all) => all,
-            Returns::Inline(_) => Vec::new(),
-        };
-        match self.end_function(function, returns, open) {
+        let returns = self.take_returns();
+        match self.end_function(function, &returns, open) {
             Ok(result) => Some(result),
             Err(error) => {
                 self.report(error);
@@ -178,40 +178,27 @@ impl Cx<'_> {
     fn end_function(
         &mut self,
         function: &Function,
-        returns: AllReturns,
+        returns: &[Returned],
         open: Option<BlockId>,
     ) -> Result<(Value, Vec<Type>)> {
         let loc = self.definition(function);
-        let constant = returns.split_first().is_none_or(|((_, first, _), rest)| {
-            !first.is_runtime() && rest.iter().all(|(_, v, _)| v.same(first))
-        });
-        let mut result: Option<(Value, Place)> = None;
-        for (block, value, place) in returns {
-            self.b.move_to(block);
-            self.place = place;
+        let form = self.common_form(function, returns)?;
+        let mut result = None;
+        for Returned { block, value, place } in returns {
+            let (Some(block), Some(form)) = (block, &form) else {
+                continue;
+            };
+            self.b.move_to(*block);
+            self.place = *place;
             let at = self.location();
             self.b.at(at);
-            let value = if constant { value } else { self.returned(&value)? };
-            match &result {
-                Some((first, first_place)) if !first.same_type(&value) => {
-                    let source = self.program.source(first_place.module);
-                    return Err(self
-                        .error_at(
-                            place.span,
-                            format!("`{}` returns values of different types", function.def.ident.name),
-                            &value.type_text(),
-                        )
-                        .at(&source, first_place.span.range(), first.type_text())
-                        .help("convert one of them with `.to(…)`"));
-                }
-                Some(_) => {}
-                None => result = Some((value.clone(), place)),
-            }
+            let value = self.in_form(value, form)?;
             let mut handles = Vec::new();
             value.flatten(&mut handles);
             self.b.return_(&handles);
+            result.get_or_insert(value);
         }
-        let result = result.map_or(Value::None, |(value, _)| value);
+        let result = result.unwrap_or(Value::None);
         let mut types = Vec::new();
         flatten_types(&result, &mut types);
         self.b.results(&types);
@@ -225,24 +212,6 @@ impl Cx<'_> {
             self.b.return_(&poison);
         }
         Ok((result, types))
-    }
-
-    /// A returned value whose constants are tensors, where returns differ.
-    fn returned(&mut self, value: &Value) -> Result<Value> {
-        match value {
-            Value::Bool(_) | Value::Int(_) | Value::Float(_) => Ok(Value::Tensor(self.to_tensor(value)?)),
-            Value::Tuple(tuple) => {
-                let mut items = Vec::with_capacity(tuple.items.len());
-                for item in tuple.items.iter() {
-                    items.push(self.returned(item)?);
-                }
-                Ok(Value::Tuple(Tuple {
-                    items: items.into(),
-                    class: tuple.class.clone(),
-                }))
-            }
-            other => Ok(other.clone()),
-        }
     }
 }
 

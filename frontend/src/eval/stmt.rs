@@ -6,7 +6,7 @@
 use tilescope_diagnostics::Error;
 
 use crate::ast::{BinaryOp, Expr, ExprKind, Name, Span, Stmt, StmtKind};
-use crate::cx::{Args, Cx, Mode, Result, Returns};
+use crate::cx::{Args, Cx, Mode, Result};
 use crate::limits::{MAX_ERRORS, MAX_OPS};
 use crate::value::{Instance, Tuple, Value};
 
@@ -26,9 +26,15 @@ pub(crate) enum Flow {
 impl Cx<'_> {
     /// Evaluates statements in order.
     pub(crate) fn block(&mut self, body: &[Stmt]) -> Flow {
+        let mut returned = false;
         for stmt in body {
+            if returned {
+                self.begin_unreached();
+            }
             match self.stmt(stmt) {
                 Ok(Flow::Next) => {}
+                // Only a `return` itself ends its block: see [`super::returns`].
+                Ok(Flow::Return) if !matches!(stmt.kind, StmtKind::Return(_)) => returned = true,
                 Ok(flow) => return flow,
                 Err(error) => {
                     self.report(error);
@@ -43,7 +49,7 @@ impl Cx<'_> {
                 return Flow::Stop;
             }
         }
-        Flow::Next
+        if returned { Flow::Return } else { Flow::Next }
     }
 
     /// Keeps an error, unless the same was reported before.
@@ -253,6 +259,11 @@ impl Cx<'_> {
     }
 
     fn unpack(&mut self, targets: &[Expr], value: &Value, span: Span) -> Result<()> {
+        if let Some(starred) = targets.iter().find(|t| matches!(t.kind, ExprKind::Starred(_)))
+            && self.scope.mode == Mode::Jit
+        {
+            return Err(self.error_at(starred.span, "a kernel cannot assign to a starred target", ""));
+        }
         if value.has_error() && !matches!(value, Value::Tuple(_)) {
             for target in targets {
                 self.assign_value(target, Value::Error)?;
@@ -395,29 +406,6 @@ impl Cx<'_> {
             return Err(self.error("a kernel cannot `return` inside of a `with`"));
         }
         Ok(self.block(body))
-    }
-
-    fn return_stmt(&mut self, value: Option<&Expr>) -> Result<Flow> {
-        if self.scope.regions > 0 {
-            return Err(self
-                .error("a kernel cannot `return` inside of a run-time loop")
-                .help("keep a result in a variable and return it after the loop"));
-        }
-        let value = match value {
-            Some(value) => self.expr(value)?,
-            None => Value::None,
-        };
-        self.record_return(value);
-        Ok(Flow::Return)
-    }
-
-    /// Notes that the function returns here.
-    fn record_return(&mut self, value: Value) {
-        let (block, place) = (self.b.cursor(), self.place);
-        match &mut self.scope.returns {
-            Returns::Inline(slot) => *slot = Some(value),
-            Returns::Function(all) => all.push((block, value, place)),
-        }
     }
 
     fn assert_stmt(&mut self, condition: &Expr, message: Option<&Expr>) -> Result<()> {

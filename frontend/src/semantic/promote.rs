@@ -204,7 +204,14 @@ impl Cx<'_> {
             }
             if !(low..=high).contains(&whole) {
                 let error = self.error(format!("the constant {whole} is out of range for type {dtype}"));
-                return Err(error.help("cast the other operand to a wider type: `x.to(tl.int32)`"));
+                let wider = [32, 64]
+                    .into_iter()
+                    .filter_map(|bits| Dtype::int(bits, dtype.is_signed()));
+                let holds = |d: &Dtype| (d.int_range().0..=d.int_range().1).contains(&whole);
+                let wider = wider.into_iter().find(holds).unwrap_or(Dtype::Uint64);
+                return Err(error.help(format!(
+                    "cast the other operand to a type that holds it: `x.to(tl.{wider})`"
+                )));
             }
         }
         self.number_as(number, dtype)
