@@ -136,7 +136,7 @@ def k(x, n):
         )
     };
     let first = note("N", 5, "not version_at_least('3.0')", "the first branch");
-    assert_eq!(built(text, &[]).notes, [first.clone()]);
+    assert_eq!(built(text, &[]).notes, std::slice::from_ref(&first));
     let second = note("P", 10, "version_at_least('4.0')", "the `else`");
     let used = text.replace("N + N + M", "N + P");
     assert_eq!(built(&used, &[]).notes, [first, second]);

@@ -50,7 +50,7 @@ pub fn format(value: &Value, spec: &str) -> Result<String> {
 /// A piece of an f-string: conversion, then format.
 ///
 /// # Errors
-/// As [`format`].
+/// As [`format()`].
 pub fn convert(value: &Value, conversion: Option<char>, spec: &str) -> Result<String> {
     if let Value::Opaque(why) = value {
         return Err(why.to_string());
@@ -319,7 +319,7 @@ fn pad(spec: &Spec, sign: &str, body: &str, default: char) -> String {
 /// `text.format(*args, **keywords)`.
 ///
 /// # Errors
-/// Fields without an argument, and as [`format`].
+/// Fields without an argument, and as [`format()`].
 pub fn str_format(template: &str, args: &[Value], keywords: &[(crate::ast::Name, Value)]) -> Result<String> {
     let mut out = String::new();
     let mut rest = template;
@@ -363,7 +363,7 @@ pub fn str_format(template: &str, args: &[Value], keywords: &[(crate::ast::Name,
 /// `template % values`.
 ///
 /// # Errors
-/// Too few or too many values, and as [`format`].
+/// Too few or too many values, and as [`format()`].
 pub fn percent(template: &str, values: &Value) -> Result {
     let mut positional = match values {
         Value::Tuple(tuple) => tuple.items.to_vec(),

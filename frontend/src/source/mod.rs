@@ -1,7 +1,7 @@
 //! Python files: reading, imports, and what stands at their top level.
 //!
 //! A [`Program`] reads files when they are first needed. Nothing of a file runs when it is read: its top level is
-//! indexed ([`index`]), and a name is evaluated when it is first used ([`Cx::global`](crate::cx::Cx::global)).
+//! indexed (`index`), and a name is evaluated when it is first used ([`Cx::global`](crate::cx::Cx::global)).
 //! What depends on nothing but text is a method of [`Program`]; what evaluates is one of
 //! [`Cx`](crate::cx::Cx).
 

@@ -1,6 +1,6 @@
 //! Lowers every kernel below the given folders and runs some programs of it on made-up arguments.
 //!
-//! `cargo run --release -p tilescope-interpreter --example corpus -- FOLDER… [--steps N]`
+//! `cargo run --release -p tilescope-interpreter --example run_corpus -- FOLDER… [--steps N]`
 //!
 //! Prints how many kernels run, and what stopped the others: an operation that is refused, by name, or a
 //! panic, which is a bug. The arguments mean nothing (64 for every integer, tensors of small numbers), so
