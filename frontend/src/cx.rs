@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use rustc_hash::FxHashMap;
 use tilescope_diagnostics::Error;
 use tilescope_ir::build::FunctionBuilder;
 use tilescope_ir::{Function, LocId, Locs};
@@ -14,6 +15,7 @@ use tilescope_ir::{Function, LocId, Locs};
 use crate::Options;
 use crate::ast::{Name, Span};
 use crate::eval::{LineIndex, Outlined, Returned, Unreached};
+use crate::language::{Builtin, Signature};
 use crate::limits::{self, MAX_STEPS};
 use crate::source::{EVERYTHING, ModuleId, Program};
 use crate::value::Value;
@@ -225,6 +227,10 @@ pub struct Cx<'p> {
     pub(crate) helpers: HashMap<String, Outlined>,
     /// Line starts of files, for locations.
     pub(crate) lines: HashMap<ModuleId, LineIndex>,
+    /// Locations of bytes of files: asked for at every expression that is evaluated, unrolled loops included.
+    pub(crate) file_locations: FxHashMap<(ModuleId, u32), LocId>,
+    /// Signatures of the rows called so far, by their address: rows are static.
+    pub(crate) signatures: FxHashMap<*const Builtin, Rc<Signature>>,
 }
 
 impl<'p> Cx<'p> {
@@ -254,6 +260,8 @@ impl<'p> Cx<'p> {
             stopped: false,
             helpers: HashMap::new(),
             lines: HashMap::new(),
+            file_locations: FxHashMap::default(),
+            signatures: FxHashMap::default(),
         }
     }
 }

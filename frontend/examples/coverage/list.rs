@@ -120,7 +120,7 @@ impl Entry {
             num_warps: Some(self.num_warps),
             num_stages: Some(self.num_stages),
         };
-        let start = Watch::start();
+        let start = Instant::now();
         let program = Program::new(&Disk, self.roots.clone());
         let result = match program.load(&self.file) {
             Ok(module) => compile(&program, module, &request),
@@ -204,35 +204,6 @@ fn value(text: &str, types: bool) -> Value {
             (_, Ok(number)) => Value::Float(number),
             _ => Value::str(text),
         },
-    }
-}
-
-/// Measures the time that this thread computes: on a busy machine, not the time that it waits.
-struct Watch {
-    began: Instant,
-    computed: Option<Duration>,
-}
-
-impl Watch {
-    fn start() -> Watch {
-        Watch {
-            began: Instant::now(),
-            computed: Watch::computed(),
-        }
-    }
-
-    fn elapsed(&self) -> Duration {
-        match (self.computed, Watch::computed()) {
-            (Some(from), Some(to)) => to.saturating_sub(from),
-            _ => self.began.elapsed(),
-        }
-    }
-
-    /// What Linux says that this thread has computed so far; none elsewhere.
-    fn computed() -> Option<Duration> {
-        let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-        let nanoseconds = text.split_whitespace().next()?.parse().ok()?;
-        Some(Duration::from_nanos(nanoseconds))
     }
 }
 

@@ -85,6 +85,9 @@ impl Cx<'_> {
 
     /// The location of a byte of a file.
     pub(crate) fn file_location(&mut self, module: ModuleId, offset: u32) -> LocId {
+        if let Some(&loc) = self.file_locations.get(&(module, offset)) {
+            return loc;
+        }
         let program = self.program;
         let index = self
             .lines
@@ -92,12 +95,14 @@ impl Cx<'_> {
             .or_insert_with(|| LineIndex::of(&program.path(module), &program.source(module).text));
         let (line, column) = index.line_column(offset);
         let file = index.file.clone();
-        self.locs.intern(Loc::File {
+        let loc = self.locs.intern(Loc::File {
             file,
             line,
             column,
             end: None,
-        })
+        });
+        self.file_locations.insert((module, offset), loc);
+        loc
     }
 
     /// A location inside a variable's name.

@@ -1,5 +1,7 @@
 //! Binding the arguments of a call to the parameters of a row, by Python's rules.
 
+use std::rc::Rc;
+
 use tilescope_diagnostics::closest;
 
 use super::Builtin;
@@ -14,6 +16,8 @@ use crate::value::Value;
 pub struct Bound {
     /// What is called.
     pub builtin: &'static Builtin,
+    /// The row's parameters, parsed.
+    signature: Rc<Signature>,
     /// One per parameter, in the order of [`Builtin::params`]: `*args` is a tuple, `**kwargs` a tuple of pairs.
     pub values: Vec<Value>,
     /// Where each argument stands; none where it was left out.
@@ -26,6 +30,30 @@ pub(super) struct Param {
     pub name: &'static str,
     pub kind: ParamKind,
     pub default: Option<&'static str>,
+}
+
+/// The parameters of a row and the values of their defaults: parsed once in a compilation, which may call the
+/// row 10^5 times.
+#[derive(Debug)]
+pub(crate) struct Signature {
+    params: Vec<Param>,
+    defaults: Vec<Option<Value>>,
+    /// How many can be given by position.
+    positional: usize,
+    takes_rest: bool,
+}
+
+impl Signature {
+    fn of(builtin: &'static Builtin) -> Signature {
+        let params: Vec<Param> = params(builtin.params).collect();
+        let default = |p: &Param| p.default.map(|text| default_value(text).unwrap_or(Value::None));
+        Signature {
+            defaults: params.iter().map(default).collect(),
+            positional: params.iter().filter(|p| p.kind == ParamKind::Positional).count(),
+            takes_rest: params.iter().any(|p| p.kind == ParamKind::Rest),
+            params,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,10 +129,9 @@ impl Bound {
 
     /// The argument of a parameter, with what an error about it needs.
     pub(super) fn arg(&self, index: usize) -> Arg<'_> {
-        let name = params(self.builtin.params).nth(index).map_or("", |p| p.name);
         Arg {
             function: self.builtin,
-            param: name,
+            param: self.signature.params.get(index).map_or("", |p| p.name),
             value: self.values.get(index).unwrap_or(&Value::None),
             span: self.spans.get(index).copied().flatten(),
         }
@@ -114,12 +141,17 @@ impl Bound {
 impl Cx<'_> {
     /// Binds arguments to a row's parameters.
     pub(super) fn bind(&mut self, builtin: &'static Builtin, args: Args) -> Result<Bound> {
-        let params: Vec<Param> = params(builtin.params).collect();
+        let signature_of = self.signatures.entry(std::ptr::from_ref(builtin));
+        let row = Rc::clone(signature_of.or_insert_with(|| Rc::new(Signature::of(builtin))));
+        let Signature {
+            ref params,
+            ref defaults,
+            positional,
+            takes_rest,
+        } = *row;
         let mut slots: Vec<Option<(Value, Option<Span>)>> = vec![None; params.len()];
         let mut rest = Vec::new();
         let mut rest_span = None;
-        let positional = params.iter().filter(|p| p.kind == ParamKind::Positional).count();
-        let takes_rest = params.iter().any(|p| p.kind == ParamKind::Rest);
         let given = args.positional.len();
         for (index, (value, span)) in args.positional.into_iter().enumerate() {
             if index < positional {
@@ -140,19 +172,20 @@ impl Cx<'_> {
         }
         let mut extra = Vec::new();
         for (name, value, span) in args.keywords {
-            self.bind_keyword(builtin, &params, &mut slots, &mut extra, (name, value, span))?;
+            self.bind_keyword(builtin, params, &mut slots, &mut extra, (name, value, span))?;
         }
         let mut bound = Bound {
             builtin,
+            signature: Rc::clone(&row),
             values: Vec::with_capacity(params.len()),
             spans: Vec::with_capacity(params.len()),
         };
-        for (param, slot) in params.iter().zip(slots) {
-            let (value, span) = match (param.kind, slot, param.default) {
+        for ((param, default), slot) in params.iter().zip(defaults).zip(slots) {
+            let (value, span) = match (param.kind, slot, default) {
                 (ParamKind::Rest, ..) => (Value::tuple(std::mem::take(&mut rest)), rest_span),
                 (ParamKind::Keywords, ..) => (Value::tuple(std::mem::take(&mut extra)), None),
                 (_, Some(filled), _) => filled,
-                (_, None, Some(default)) => (default_value(default).unwrap_or(Value::None), None),
+                (_, None, Some(default)) => (default.clone(), None),
                 (_, None, None) => {
                     let message = format!("`{}` needs an argument `{}`", builtin.path(), param.name);
                     return Err(self.error(message).note(signature(builtin)));

@@ -38,6 +38,7 @@ mod triton;
 mod types;
 
 pub use bind::Bound;
+pub(crate) use bind::Signature;
 pub use modules::{attribute, exists, is_module, method, names, rows};
 
 /// A row of a table.
