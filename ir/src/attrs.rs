@@ -6,6 +6,7 @@
 
 use crate::types::{Scalar, Type};
 use std::sync::Arc;
+use thin_vec::ThinVec;
 
 macro_rules! keywords {
     ($($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident $word:literal $code:literal,)* })*) => {$(
@@ -460,7 +461,7 @@ pub enum AttrValue {
     /// `dense<16> : tensor<1xi32>`: the shape need not be a power of two.
     Dense(Constant, Vec<u64>, Scalar),
     /// `{a = 1}`.
-    Dict(Vec<(Arc<str>, AttrValue)>),
+    Dict(Vec<Attr>),
     /// A type.
     Type(Box<Type>),
     /// `@name`.
@@ -470,4 +471,7 @@ pub enum AttrValue {
 }
 
 /// Discardable attributes in the order of the text.
-pub type AttrList = Vec<(Arc<str>, AttrValue)>;
+pub type AttrList = ThinVec<Attr>;
+
+/// A discardable attribute: its name and value.
+pub type Attr = (Arc<str>, AttrValue);

@@ -6,16 +6,17 @@
 //! What is built is still to be verified like any other IR.
 
 use crate::attrs::{
-    AccessAttrs, AttrValue, Attrs, Axis, Constant, FloatPredicate, InputPrecision, IntPredicate, RmwKind,
-    Scope, Semantic,
+    AccessAttrs, AttrList, AttrValue, Attrs, Axis, Constant, FloatPredicate, InputPrecision, IntPredicate,
+    RmwKind, Scope, Semantic,
 };
 use crate::entities::{BlockId, LocId, OpId, RegionId, ValueId};
 use crate::infer;
-use crate::module::{Function, Op, Successor};
+use crate::module::{Function, Op, Successor, Values};
 use crate::ops::OpCode;
 use crate::text::float_bits;
 use crate::types::{Elem, Scalar, Shape, Type};
 use std::sync::Arc;
+use thin_vec::thin_vec;
 use tilescope_diagnostics::{Error, Result};
 
 mod open;
@@ -80,7 +81,7 @@ impl FunctionBuilder {
     /// Declares the result types.
     pub fn results(&mut self, types: &[Type]) -> &mut Self {
         self.f.results = types.to_vec();
-        self.f.result_attrs = vec![Vec::new(); types.len()];
+        self.f.result_attrs = vec![AttrList::new(); types.len()];
         self
     }
 
@@ -135,13 +136,13 @@ impl FunctionBuilder {
     }
 
     /// Any operation, with the result types given.
-    pub fn op(&mut self, code: OpCode, operands: Vec<ValueId>, attrs: Attrs, results: &[Type]) -> OpId {
+    pub fn op(&mut self, code: OpCode, operands: &[ValueId], attrs: Attrs, results: &[Type]) -> OpId {
         let op = Op::new(code, operands, attrs, self.loc);
         self.f.append(self.block, op, results)
     }
 
     /// Any operation with one result.
-    pub fn value(&mut self, code: OpCode, operands: Vec<ValueId>, attrs: Attrs, ty: Type) -> ValueId {
+    pub fn value(&mut self, code: OpCode, operands: &[ValueId], attrs: Attrs, ty: Type) -> ValueId {
         let op = self.op(code, operands, attrs, &[ty]);
         self.f.ops[op].results[0]
     }
@@ -150,7 +151,7 @@ impl FunctionBuilder {
     fn inferred(
         &mut self,
         code: OpCode,
-        operands: Vec<ValueId>,
+        operands: &[ValueId],
         attrs: Attrs,
         ty: Result<Type, String>,
         fallback: Type,
@@ -159,7 +160,7 @@ impl FunctionBuilder {
             Ok(ty) => self.value(code, operands, attrs, ty),
             Err(why) => {
                 self.mistake(format!("`{code}`: {why}"));
-                self.value(OpCode::Poison, Vec::new(), Attrs::None, fallback)
+                self.value(OpCode::Poison, &[], Attrs::None, fallback)
             }
         }
     }
@@ -174,12 +175,7 @@ impl FunctionBuilder {
     pub fn int(&mut self, ty: Type, value: i64) -> ValueId {
         let bits = ty.elem().and_then(Elem::scalar).map_or(64, Scalar::bits).min(64);
         let bits = value as u64 & (u64::MAX >> (64 - bits));
-        self.value(
-            OpCode::Constant,
-            Vec::new(),
-            Attrs::Constant(Constant::Splat(bits)),
-            ty,
-        )
+        self.value(OpCode::Constant, &[], Attrs::Constant(Constant::Splat(bits)), ty)
     }
 
     /// A float in every lane of `ty`, rounded to nearest even.
@@ -188,11 +184,11 @@ impl FunctionBuilder {
         match scalar {
             Some(scalar) => {
                 let bits = Constant::Splat(float_bits(value, scalar));
-                self.value(OpCode::Constant, Vec::new(), Attrs::Constant(bits), ty)
+                self.value(OpCode::Constant, &[], Attrs::Constant(bits), ty)
             }
             None => {
                 self.mistake(format!("a float constant of type `{ty}`"));
-                self.value(OpCode::Poison, Vec::new(), Attrs::None, ty)
+                self.value(OpCode::Poison, &[], Attrs::None, ty)
             }
         }
     }
@@ -205,31 +201,25 @@ impl FunctionBuilder {
             Some(ty) if arity == Some(operands.len()) && operands.iter().all(|&v| self.ty(v) == ty) => Ok(ty),
             _ => Err("its operands do not fit".to_string()),
         };
-        self.inferred(
-            code,
-            operands.to_vec(),
-            Attrs::None,
-            ty,
-            first.unwrap_or(Type::BOOL),
-        )
+        self.inferred(code, operands, Attrs::None, ty, first.unwrap_or(Type::BOOL))
     }
 
     /// `arith.cmpi`.
     pub fn cmp_int(&mut self, predicate: IntPredicate, a: ValueId, b: ValueId) -> ValueId {
         let ty = infer::mask(self.ty(a));
-        self.value(OpCode::CmpI, vec![a, b], Attrs::CmpI(predicate), ty)
+        self.value(OpCode::CmpI, &[a, b], Attrs::CmpI(predicate), ty)
     }
 
     /// `arith.cmpf`.
     pub fn cmp_float(&mut self, predicate: FloatPredicate, a: ValueId, b: ValueId) -> ValueId {
         let ty = infer::mask(self.ty(a));
-        self.value(OpCode::CmpF, vec![a, b], Attrs::CmpF(predicate), ty)
+        self.value(OpCode::CmpF, &[a, b], Attrs::CmpF(predicate), ty)
     }
 
     /// `arith.select`.
     pub fn select(&mut self, condition: ValueId, a: ValueId, b: ValueId) -> ValueId {
         let ty = self.ty(a);
-        self.value(OpCode::Select, vec![condition, a, b], Attrs::None, ty)
+        self.value(OpCode::Select, &[condition, a, b], Attrs::None, ty)
     }
 
     /// A conversion to another number type, lane by lane.
@@ -240,7 +230,7 @@ impl FunctionBuilder {
         } else {
             Attrs::None
         };
-        self.value(code, vec![value], attrs, ty)
+        self.value(code, &[value], attrs, ty)
     }
 
     // Shapes.
@@ -254,7 +244,7 @@ impl FunctionBuilder {
             .ok_or_else(|| "the number of elements is not a power of two".to_string());
         self.inferred(
             OpCode::MakeRange,
-            Vec::new(),
+            &[],
             Attrs::Range { start, end },
             ty,
             Type::scalar(Scalar::I32),
@@ -268,7 +258,7 @@ impl FunctionBuilder {
             Type::Scalar(elem) => Ok(Type::Tile(shape, elem)),
             _ => Err(format!("`{ty}` is not one number or pointer")),
         };
-        self.inferred(OpCode::Splat, vec![value], Attrs::None, out, ty)
+        self.inferred(OpCode::Splat, &[value], Attrs::None, out, ty)
     }
 
     /// Dimensions of one repeated.
@@ -278,7 +268,7 @@ impl FunctionBuilder {
             Type::Tile(from, elem) if infer::broadcasts(from, shape) => Ok(Type::Tile(shape, elem)),
             _ => Err(format!("`{ty}` does not broadcast to {shape}")),
         };
-        self.inferred(OpCode::Broadcast, vec![value], Attrs::None, out, ty)
+        self.inferred(OpCode::Broadcast, &[value], Attrs::None, out, ty)
     }
 
     /// A dimension of one put in at `axis`.
@@ -286,7 +276,7 @@ impl FunctionBuilder {
         let ty = self.ty(value);
         self.inferred(
             OpCode::ExpandDims,
-            vec![value],
+            &[value],
             Attrs::Axis(axis),
             infer::expand_dims(ty, axis),
             ty,
@@ -306,7 +296,7 @@ impl FunctionBuilder {
             allow_reorder: false,
             efficient_layout: false,
         };
-        self.inferred(OpCode::Reshape, vec![value], attrs, out, ty)
+        self.inferred(OpCode::Reshape, &[value], attrs, out, ty)
     }
 
     /// Dimensions permuted: result dimension i is operand dimension `order[i]`.
@@ -314,7 +304,7 @@ impl FunctionBuilder {
         let ty = self.ty(value);
         self.inferred(
             OpCode::Trans,
-            vec![value],
+            &[value],
             Attrs::Order(order.to_vec()),
             infer::trans(ty, order),
             ty,
@@ -326,7 +316,7 @@ impl FunctionBuilder {
         let ty = self.ty(c);
         self.value(
             OpCode::Dot,
-            vec![a, b, c],
+            &[a, b, c],
             Attrs::Dot {
                 precision,
                 max_imprecise: 0,
@@ -341,7 +331,7 @@ impl FunctionBuilder {
     pub fn program_id(&mut self, axis: Axis) -> ValueId {
         self.value(
             OpCode::GetProgramId,
-            Vec::new(),
+            &[],
             Attrs::Grid(axis),
             Type::scalar(Scalar::I32),
         )
@@ -351,7 +341,7 @@ impl FunctionBuilder {
     pub fn num_programs(&mut self, axis: Axis) -> ValueId {
         self.value(
             OpCode::GetNumPrograms,
-            Vec::new(),
+            &[],
             Attrs::Grid(axis),
             Type::scalar(Scalar::I32),
         )
@@ -360,7 +350,7 @@ impl FunctionBuilder {
     /// A pointer (or tile of pointers) moved by an offset in elements.
     pub fn add_ptr(&mut self, pointer: ValueId, offset: ValueId) -> ValueId {
         let ty = self.ty(pointer);
-        self.value(OpCode::AddPtr, vec![pointer, offset], Attrs::None, ty)
+        self.value(OpCode::AddPtr, &[pointer, offset], Attrs::None, ty)
     }
 
     /// A load, masked when a mask is given; `other` is what masked-off lanes get.
@@ -370,16 +360,16 @@ impl FunctionBuilder {
         if mask.is_none() && other.is_some() {
             out = Err("a value for masked-off lanes needs a mask".to_string());
         }
-        let operands = [Some(pointer), mask, other].into_iter().flatten().collect();
-        self.inferred(OpCode::Load, operands, Attrs::Access(Box::default()), out, ty)
+        let operands: Values = [Some(pointer), mask, other].into_iter().flatten().collect();
+        self.inferred(OpCode::Load, &operands, Attrs::Access(Box::default()), out, ty)
     }
 
     /// A store, masked when a mask is given.
     pub fn store(&mut self, pointer: ValueId, value: ValueId, mask: Option<ValueId>) -> OpId {
-        let operands = [Some(pointer), Some(value), mask].into_iter().flatten().collect();
+        let operands: Values = [Some(pointer), Some(value), mask].into_iter().flatten().collect();
         self.op(
             OpCode::Store,
-            operands,
+            &operands,
             Attrs::Access(Box::<AccessAttrs>::default()),
             &[],
         )
@@ -395,10 +385,10 @@ impl FunctionBuilder {
         mask: Option<ValueId>,
     ) -> ValueId {
         let ty = self.ty(value);
-        let operands = [Some(pointer), Some(value), mask].into_iter().flatten().collect();
+        let operands: Values = [Some(pointer), Some(value), mask].into_iter().flatten().collect();
         self.value(
             OpCode::AtomicRmw,
-            operands,
+            &operands,
             Attrs::Rmw(kind, order.0, order.1),
             ty,
         )
@@ -421,7 +411,7 @@ impl FunctionBuilder {
 
     /// Ends an open region with `end` and its values; the cursor goes back to where the region was opened.
     pub fn close_region(&mut self, open: OpenRegion, end: OpCode, values: Vec<ValueId>) -> RegionId {
-        self.op(end, values, Attrs::None, &[]);
+        self.op(end, &values, Attrs::None, &[]);
         self.block = open.outer;
         open.region
     }
@@ -430,14 +420,14 @@ impl FunctionBuilder {
     pub fn op_with_regions(
         &mut self,
         code: OpCode,
-        operands: Vec<ValueId>,
+        operands: &[ValueId],
         attrs: Attrs,
         results: &[Type],
         regions: Vec<RegionId>,
     ) -> Vec<ValueId> {
         let op = self.op(code, operands, attrs, results);
-        self.f.ops[op].regions = regions;
-        self.f.ops[op].results.clone()
+        self.f.ops[op].regions = regions.into();
+        self.f.ops[op].results.to_vec()
     }
 
     /// Runs `body` with the cursor in a new region's block that has arguments of these types.
@@ -454,7 +444,7 @@ impl FunctionBuilder {
 
     /// Gives an operation its regions.
     pub fn set_regions(&mut self, op: OpId, regions: Vec<RegionId>) {
-        self.f.ops[op].regions = regions;
+        self.f.ops[op].regions = regions.into();
     }
 
     /// Hangs a dialect's attribute (`tt.divisibility`) on an operation, in place of one of the same name.
@@ -514,14 +504,9 @@ impl FunctionBuilder {
         let elems = inputs.iter().filter_map(|&v| self.ty(v).elem().map(Type::Scalar));
         let elems = elems.collect::<Vec<_>>().repeat(2);
         let region = self.region(&elems, end, combine);
-        let op = self.op(
-            code,
-            inputs.to_vec(),
-            Attrs::Along { axis, reverse: false },
-            results,
-        );
+        let op = self.op(code, inputs, Attrs::Along { axis, reverse: false }, results);
         self.f.ops[op].regions.push(region);
-        self.f.ops[op].results.clone()
+        self.f.ops[op].results.to_vec()
     }
 
     /// A counted loop; `body` gets the index and the carried values and gives the next ones.
@@ -538,10 +523,10 @@ impl FunctionBuilder {
             [index, carried @ ..] => body(b, *index, carried),
             [] => Vec::new(),
         });
-        let operands = bounds.iter().chain(init).copied().collect();
-        let op = self.op(OpCode::For, operands, Attrs::None, &results);
+        let operands: Values = bounds.iter().chain(init).copied().collect();
+        let op = self.op(OpCode::For, &operands, Attrs::None, &results);
         self.f.ops[op].regions.push(region);
-        self.f.ops[op].results.clone()
+        self.f.ops[op].results.to_vec()
     }
 
     /// One of two regions with results of these types.
@@ -554,9 +539,9 @@ impl FunctionBuilder {
     ) -> Vec<ValueId> {
         let then = self.region(&[], OpCode::Yield, |b, _| then(b));
         let otherwise = self.region(&[], OpCode::Yield, |b, _| otherwise(b));
-        let op = self.op(OpCode::If, vec![condition], Attrs::None, results);
-        self.f.ops[op].regions = vec![then, otherwise];
-        self.f.ops[op].results.clone()
+        let op = self.op(OpCode::If, &[condition], Attrs::None, results);
+        self.f.ops[op].regions = thin_vec![then, otherwise];
+        self.f.ops[op].results.to_vec()
     }
 
     /// A loop: `before` gives the condition and the values for `after`, which gives the next ones.
@@ -575,28 +560,23 @@ impl FunctionBuilder {
             values
         });
         let after = self.region(&results, OpCode::Yield, after);
-        let op = self.op(OpCode::While, init.to_vec(), Attrs::None, &results);
-        self.f.ops[op].regions = vec![before, after];
-        self.f.ops[op].results.clone()
+        let op = self.op(OpCode::While, init, Attrs::None, &results);
+        self.f.ops[op].regions = thin_vec![before, after];
+        self.f.ops[op].results.to_vec()
     }
 
     // Control flow.
 
     /// A call of a function of the module; the results must be the callee's.
     pub fn call(&mut self, name: &str, operands: &[ValueId], results: &[Type]) -> Vec<ValueId> {
-        let op = self.op(
-            OpCode::Call,
-            operands.to_vec(),
-            Attrs::Callee(name.into()),
-            results,
-        );
-        self.f.ops[op].results.clone()
+        let op = self.op(OpCode::Call, operands, Attrs::Callee(name.into()), results);
+        self.f.ops[op].results.to_vec()
     }
 
     /// Ends the block with a jump.
     pub fn br(&mut self, block: BlockId, args: &[ValueId]) -> OpId {
-        let op = self.op(OpCode::Br, Vec::new(), Attrs::None, &[]);
-        self.f.ops[op].successors = vec![Successor {
+        let op = self.op(OpCode::Br, &[], Attrs::None, &[]);
+        self.f.ops[op].successors = thin_vec![Successor {
             block,
             args: args.to_vec(),
         }];
@@ -605,18 +585,18 @@ impl FunctionBuilder {
 
     /// Ends the block with a jump to one of two blocks without arguments.
     pub fn cond_br(&mut self, condition: ValueId, then: BlockId, otherwise: BlockId) -> OpId {
-        let op = self.op(OpCode::CondBr, vec![condition], Attrs::None, &[]);
+        let op = self.op(OpCode::CondBr, &[condition], Attrs::None, &[]);
         let target = |block| Successor {
             block,
             args: Vec::new(),
         };
-        self.f.ops[op].successors = vec![target(then), target(otherwise)];
+        self.f.ops[op].successors = thin_vec![target(then), target(otherwise)];
         op
     }
 
     /// Ends the function.
     pub fn return_(&mut self, values: &[ValueId]) -> OpId {
-        self.op(OpCode::Return, values.to_vec(), Attrs::None, &[])
+        self.op(OpCode::Return, values, Attrs::None, &[])
     }
 }
 

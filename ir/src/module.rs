@@ -9,7 +9,9 @@ use crate::entities::{Arena, BlockId, FuncId, LocId, OpId, RegionId, ValueId};
 use crate::loc::Locs;
 use crate::ops::OpCode;
 use crate::types::Type;
+use smallvec::SmallVec;
 use std::sync::Arc;
+use thin_vec::ThinVec;
 use tilescope_diagnostics::Source;
 
 /// A set of functions with their locations: one TTIR text.
@@ -108,23 +110,26 @@ pub struct Successor {
     pub args: Vec<ValueId>,
 }
 
-/// An operation.
+/// Operands or results: a function has 10^5 operations, and few of them more than four.
+pub type Values = SmallVec<[ValueId; 4]>;
+
+/// An operation. What most have none of takes one word.
 #[derive(Debug, Clone)]
 pub struct Op {
     /// Which operation.
     pub code: OpCode,
     /// Operands in the order of the op's definition; optional trailing ones may be missing.
-    pub operands: Vec<ValueId>,
+    pub operands: Values,
     /// Results.
-    pub results: Vec<ValueId>,
+    pub results: Values,
     /// Its own attributes.
     pub attrs: Attrs,
     /// Attributes of dialects that hang on it (`tt.divisibility`, `tt.num_stages`).
     pub extra: AttrList,
     /// Nested regions.
-    pub regions: Vec<RegionId>,
+    pub regions: ThinVec<RegionId>,
     /// Branch targets.
-    pub successors: Vec<Successor>,
+    pub successors: ThinVec<Successor>,
     /// Where it comes from.
     pub loc: LocId,
     /// Byte offset of its mnemonic in the module's source text; 0 when not read from text.
@@ -166,7 +171,7 @@ impl Function {
             results: Vec::new(),
             param_attrs: Vec::new(),
             result_attrs: Vec::new(),
-            attrs: Vec::new(),
+            attrs: AttrList::new(),
             body,
             loc,
             ops: Arena::new(),
@@ -246,15 +251,15 @@ impl Function {
 
 impl Op {
     /// An operation without regions, successors or extra attributes.
-    pub fn new(code: OpCode, operands: Vec<ValueId>, attrs: Attrs, loc: LocId) -> Op {
+    pub fn new(code: OpCode, operands: impl Into<Values>, attrs: Attrs, loc: LocId) -> Op {
         Op {
             code,
-            operands,
-            results: Vec::new(),
+            operands: operands.into(),
+            results: Values::new(),
             attrs,
-            extra: Vec::new(),
-            regions: Vec::new(),
-            successors: Vec::new(),
+            extra: AttrList::new(),
+            regions: ThinVec::new(),
+            successors: ThinVec::new(),
             loc,
             offset: 0,
         }

@@ -358,8 +358,8 @@ impl Core {
 
     /// An operation with one result.
     pub fn emit(&mut self, code: OpCode, operands: &[Value], attrs: Attrs, ty: TileType) -> Value {
-        let operands = operands.iter().map(|v| v.id).collect();
-        let id = self.b.value(code, operands, attrs, ty.ir());
+        let operands: Vec<_> = operands.iter().map(|v| v.id).collect();
+        let id = self.b.value(code, &operands, attrs, ty.ir());
         self.value(id, ty)
     }
 
@@ -389,9 +389,9 @@ impl Core {
         results: &[TileType],
         bodies: Vec<RegionId>,
     ) -> Vec<Value> {
-        let operands = operands.iter().map(|v| v.id).collect();
+        let operands: Vec<_> = operands.iter().map(|v| v.id).collect();
         let types: Vec<_> = results.iter().map(|ty| ty.ir()).collect();
-        let ids = self.b.op_with_regions(code, operands, attrs, &types, bodies);
+        let ids = self.b.op_with_regions(code, &operands, attrs, &types, bodies);
         let values = ids.into_iter().zip(results).map(|(id, &ty)| self.value(id, ty));
         values.collect()
     }

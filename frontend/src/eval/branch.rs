@@ -121,7 +121,7 @@ impl Cx<'_> {
         self.b.move_to(outer);
         let made = self.b.op_with_regions(
             OpCode::If,
-            vec![condition.value],
+            &[condition.value],
             Attrs::None,
             &results,
             vec![then_region, else_region],
@@ -227,7 +227,7 @@ impl Cx<'_> {
         flatten_types(value, &mut types);
         let values: Vec<ValueId> = types
             .into_iter()
-            .map(|ty| self.b.value(OpCode::Poison, Vec::new(), Attrs::None, ty))
+            .map(|ty| self.b.value(OpCode::Poison, &[], Attrs::None, ty))
             .collect();
         value.rebuild(&mut values.into_iter())
     }

@@ -154,7 +154,7 @@ impl Cx<'_> {
         let regions = vec![then_region, else_region];
         let made = self
             .b
-            .op_with_regions(OpCode::If, vec![condition.value], Attrs::None, &results, regions);
+            .op_with_regions(OpCode::If, &[condition.value], Attrs::None, &results, regions);
         match made.first() {
             Some(value) => Ok(Value::Tensor(Tensor {
                 value: *value,

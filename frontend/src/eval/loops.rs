@@ -130,7 +130,7 @@ impl Cx<'_> {
         operands.extend(&init);
         let made = self
             .b
-            .op_with_regions(OpCode::For, operands, Attrs::None, &results, vec![region]);
+            .op_with_regions(OpCode::For, &operands, Attrs::None, &results, vec![region]);
         self.hints(range);
         self.end_loop(before, &carried, &made, stmt);
         self.scope.locals.remove(name);
@@ -433,7 +433,7 @@ impl Cx<'_> {
         let tail = self.b.close_region(open, OpCode::Yield, next);
         let made = self
             .b
-            .op_with_regions(OpCode::While, init, Attrs::None, &types, vec![head, tail]);
+            .op_with_regions(OpCode::While, &init, Attrs::None, &types, vec![head, tail]);
         if disable_licm {
             self.disable_licm();
         }

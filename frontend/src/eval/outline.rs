@@ -207,7 +207,7 @@ impl Cx<'_> {
             self.b.at(loc);
             let poison: Vec<ValueId> = types
                 .iter()
-                .map(|ty| self.b.value(OpCode::Poison, Vec::new(), Attrs::None, *ty))
+                .map(|ty| self.b.value(OpCode::Poison, &[], Attrs::None, *ty))
                 .collect();
             self.b.return_(&poison);
         }

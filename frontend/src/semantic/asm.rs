@@ -1,7 +1,7 @@
 //! Inline assembly and functions of device libraries.
 
 use tilescope_ir::attrs::{Extern, InlineAsm};
-use tilescope_ir::{Attrs, OpCode, Type};
+use tilescope_ir::{Attrs, OpCode, Type, Values};
 
 use super::descriptor::list;
 use crate::cx::{Cx, Result};
@@ -54,8 +54,8 @@ impl Cx<'_> {
             pure: is_pure,
             packed: pack,
         }));
-        let operands = tensors.iter().map(|t| t.value).collect();
-        let op = self.b.op(OpCode::InlineAsm, operands, attrs, &ir);
+        let operands: Values = tensors.iter().map(|t| t.value).collect();
+        let op = self.b.op(OpCode::InlineAsm, &operands, attrs, &ir);
         let values = self.b.function().ops[op].results.clone();
         Ok(values
             .into_iter()

@@ -332,9 +332,9 @@ impl Cx<'_> {
         let Some(value) = operands.value else {
             return Err(self.error("`atomic_store` without a value"));
         };
-        let values = vec![operands.pointer.value, value.value, operands.mask.value];
+        let values = [operands.pointer.value, value.value, operands.mask.value];
         self.b
-            .op(OpCode::AtomicStore, values, Attrs::Atomic(order.0, order.1), &[]);
+            .op(OpCode::AtomicStore, &values, Attrs::Atomic(order.0, order.1), &[]);
         Ok(())
     }
 

@@ -74,7 +74,7 @@ impl Cx<'_> {
             .unwrap_or(tilescope_ir::Type::BOOL);
         let value = self.b.value(
             OpCode::MakeTensorDescriptor,
-            operands,
+            &operands,
             Attrs::Padding(padding),
             ty,
         );
@@ -147,7 +147,7 @@ impl Cx<'_> {
         let ty = Ty::Block(d.block, Elem::Num(d.elem));
         let ir = ty.ir().unwrap_or(tilescope_ir::Type::BOOL);
         let attrs = Attrs::Access(Box::new(attrs));
-        let value = self.b.value(OpCode::DescriptorLoad, operands, attrs, ir);
+        let value = self.b.value(OpCode::DescriptorLoad, &operands, attrs, ir);
         Ok(Tensor { value, ty })
     }
 
@@ -172,7 +172,7 @@ impl Cx<'_> {
         let value = self.cast(&value, Elem::Num(d.elem), None)?;
         let mut operands = vec![d.value, value.value];
         operands.extend(self.offsets(d, offsets)?);
-        self.b.op(OpCode::DescriptorStore, operands, Attrs::None, &[]);
+        self.b.op(OpCode::DescriptorStore, &operands, Attrs::None, &[]);
         Ok(())
     }
 
@@ -213,7 +213,7 @@ impl Cx<'_> {
         operands.extend(self.offsets(d, offsets)?);
         self.b.op(
             OpCode::DescriptorReduce,
-            operands,
+            &operands,
             Attrs::DescriptorReduce(kind),
             &[],
         );
@@ -263,8 +263,8 @@ impl Cx<'_> {
         let (rows, ty) = self.rows("gather", d, x_offsets)?;
         let column = self.index_operand(y_offset, "the first column", false)?;
         let ir = ty.ir().unwrap_or(tilescope_ir::Type::BOOL);
-        let operands = vec![d.value, rows.value, column.value];
-        let value = self.b.value(OpCode::DescriptorGather, operands, Attrs::None, ir);
+        let operands = [d.value, rows.value, column.value];
+        let value = self.b.value(OpCode::DescriptorGather, &operands, Attrs::None, ir);
         Ok(Tensor { value, ty })
     }
 
@@ -285,8 +285,8 @@ impl Cx<'_> {
             return Err(self.error(format!("the value is of type {}, {ty} is needed", value.ty)));
         }
         let column = self.index_operand(y_offset, "the first column", false)?;
-        let operands = vec![d.value, rows.value, column.value, value.value];
-        self.b.op(OpCode::DescriptorScatter, operands, Attrs::None, &[]);
+        let operands = [d.value, rows.value, column.value, value.value];
+        self.b.op(OpCode::DescriptorScatter, &operands, Attrs::None, &[]);
         Ok(())
     }
 }

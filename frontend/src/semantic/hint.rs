@@ -80,7 +80,7 @@ impl Cx<'_> {
                 ))
                 .help("compare: `tl.assume(stride > 0)`"));
         }
-        self.b.op(OpCode::Assume, vec![condition.value], Attrs::None, &[]);
+        self.b.op(OpCode::Assume, &[condition.value], Attrs::None, &[]);
         Ok(())
     }
 
@@ -105,7 +105,7 @@ impl Cx<'_> {
             condition = self.to_tensor(&both)?;
         }
         let attrs = Attrs::Message(message.into());
-        self.b.op(OpCode::Assert, vec![condition.value], attrs, &[]);
+        self.b.op(OpCode::Assert, &[condition.value], attrs, &[]);
         Ok(())
     }
 
@@ -132,25 +132,23 @@ impl Cx<'_> {
             hex,
             signed,
         }));
-        self.b.op(OpCode::Print, values, attrs, &[]);
+        self.b.op(OpCode::Print, &values, attrs, &[]);
         Ok(())
     }
 
     /// `tl.debug_barrier`.
     pub fn debug_barrier(&mut self) {
-        self.b
-            .op(OpCode::Barrier, Vec::new(), Attrs::Barrier("all".into()), &[]);
+        self.b.op(OpCode::Barrier, &[], Attrs::Barrier("all".into()), &[]);
     }
 
     /// `tl.extra.cuda.gdc_wait`.
     pub fn gdc_wait(&mut self) {
-        self.b.op(OpCode::GridWait, Vec::new(), Attrs::None, &[]);
+        self.b.op(OpCode::GridWait, &[], Attrs::None, &[]);
     }
 
     /// `tl.extra.cuda.gdc_launch_dependents`.
     pub fn gdc_launch_dependents(&mut self) {
-        self.b
-            .op(OpCode::GridLaunchDependents, Vec::new(), Attrs::None, &[]);
+        self.b.op(OpCode::GridLaunchDependents, &[], Attrs::None, &[]);
     }
 }
 

@@ -104,7 +104,7 @@ impl Cx<'_> {
             operands.push(mask.value);
         }
         self.b
-            .op(OpCode::Store, operands, Attrs::Access(Box::new(attrs)), &[]);
+            .op(OpCode::Store, &operands, Attrs::Access(Box::new(attrs)), &[]);
         Ok(())
     }
 
@@ -140,9 +140,9 @@ impl Cx<'_> {
                     "a store through a block pointer does not convert: `.to(tl.{elem})`"
                 )));
         }
-        let operands = vec![pointer.value, value.value];
+        let operands = [pointer.value, value.value];
         self.b
-            .op(OpCode::Store, operands, Attrs::Access(Box::new(attrs)), &[]);
+            .op(OpCode::Store, &operands, Attrs::Access(Box::new(attrs)), &[]);
         Ok(())
     }
 

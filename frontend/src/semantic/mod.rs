@@ -26,7 +26,7 @@ pub mod shape;
 #[cfg(test)]
 mod tests;
 
-use tilescope_ir::{Attrs, OpCode, Shape, Type};
+use tilescope_ir::{Attrs, OpCode, Shape, Type, Values};
 
 use crate::cx::{Cx, Result};
 use crate::types::{Dtype, Elem, PtrTy, Ty};
@@ -77,10 +77,10 @@ impl Tensor {
 impl Cx<'_> {
     /// Appends an operation with one result of this type.
     pub(crate) fn emit(&mut self, code: OpCode, operands: &[&Tensor], attrs: Attrs, ty: Ty) -> Tensor {
-        let operands = operands.iter().map(|t| t.value).collect();
+        let operands: Values = operands.iter().map(|t| t.value).collect();
         // Only tuples and the like have no IR type, and no operation here makes these.
         let ir = ty.ir().unwrap_or(Type::BOOL);
-        let value = self.b.value(code, operands, attrs, ir);
+        let value = self.b.value(code, &operands, attrs, ir);
         Tensor { value, ty }
     }
 

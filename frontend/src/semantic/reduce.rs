@@ -1,6 +1,6 @@
 //! Operations along a dimension: reductions, scans, gather, histogram; and functions mapped over lanes.
 
-use tilescope_ir::{Attrs, OpCode, RegionId, Shape, Type};
+use tilescope_ir::{Attrs, OpCode, RegionId, Shape, Type, Values};
 
 use crate::cx::{Cx, Result};
 use crate::semantic::Combine;
@@ -158,11 +158,11 @@ impl<'p> Cx<'p> {
         results: Vec<Ty>,
         region: RegionId,
     ) -> Vec<Tensor> {
-        let operands = inputs.iter().map(|t| t.value).collect();
+        let operands: Values = inputs.iter().map(|t| t.value).collect();
         let types: Vec<Type> = results.iter().filter_map(Ty::ir).collect();
         let values = self
             .b
-            .op_with_regions(code, operands, attrs, &types, vec![region]);
+            .op_with_regions(code, &operands, attrs, &types, vec![region]);
         let tensors = values.into_iter().zip(results);
         tensors.map(|(value, ty)| Tensor { value, ty }).collect()
     }

@@ -245,7 +245,7 @@ impl Cx<'_> {
         };
         let ty = Ty::Block(half, elem);
         let ir = ty.ir().unwrap_or(tilescope_ir::Type::BOOL);
-        let op = self.b.op(OpCode::Split, vec![x.value], Attrs::None, &[ir, ir]);
+        let op = self.b.op(OpCode::Split, &[x.value], Attrs::None, &[ir, ir]);
         let halves = self.b.function().ops[op].results.clone();
         let [left, right] = halves[..] else {
             return Err(self.error("`split` gave no two halves"));

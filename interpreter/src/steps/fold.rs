@@ -36,7 +36,7 @@ pub fn of_region(function: &Function, op: OpId, kind: Kind) -> Option<Fold> {
     };
     let (only, last) = (&function.ops[*only], &function.ops[*last]);
     // Every operation of the table below gives the same bits with its operands exchanged.
-    let takes_both = only.operands == [*sum, *element] || only.operands == [*element, *sum];
+    let takes_both = only.operands[..] == [*sum, *element] || only.operands[..] == [*element, *sum];
     if takes_both && only.results == last.operands {
         fold(only.code, kind)
     } else {

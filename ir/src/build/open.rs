@@ -119,7 +119,7 @@ mod tests {
         b.move_to(then_block);
         let then = b.close_region(then, OpCode::Yield, vec![sum]);
         let regions = vec![then, otherwise];
-        b.op_with_regions(OpCode::If, vec![p], Attrs::None, &[i32], regions)[0]
+        b.op_with_regions(OpCode::If, &[p], Attrs::None, &[i32], regions)[0]
     }
 
     #[test]

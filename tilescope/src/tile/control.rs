@@ -252,7 +252,7 @@ impl Builder {
             let condition = core.truth(condition)?;
             core.b.op(
                 OpCode::Assert,
-                vec![condition.id],
+                &[condition.id],
                 Attrs::Message(message.into()),
                 &[],
             );
@@ -266,7 +266,7 @@ impl Builder {
         self.effect(|core| {
             let condition = core.take(condition.given())?;
             let condition = core.one_truth(condition)?;
-            core.b.op(OpCode::Assume, vec![condition.id], Attrs::None, &[]);
+            core.b.op(OpCode::Assume, &[condition.id], Attrs::None, &[]);
             Ok(())
         });
     }
@@ -283,8 +283,8 @@ impl Builder {
                 hex: false,
                 signed: signed.collect(),
             }));
-            let operands = values.iter().map(|v| v.id).collect();
-            core.b.op(OpCode::Print, operands, attrs, &[]);
+            let operands: Vec<_> = values.iter().map(|v| v.id).collect();
+            core.b.op(OpCode::Print, &operands, attrs, &[]);
             Ok(())
         });
     }

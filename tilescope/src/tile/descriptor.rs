@@ -119,7 +119,7 @@ impl Builder {
             };
             let id = core.b.value(
                 OpCode::MakeTensorDescriptor,
-                operands,
+                &operands,
                 Attrs::Padding(Padding::Zero),
                 ty,
             );
@@ -141,7 +141,7 @@ impl<'k> Descriptor<'k> {
             let attrs = Attrs::Access(Box::default());
             let id = core
                 .b
-                .value(OpCode::DescriptorLoad, operands, attrs, block.ty.ir());
+                .value(OpCode::DescriptorLoad, &operands, attrs, block.ty.ir());
             Ok(core.value(id, block.ty))
         })
     }
@@ -164,7 +164,7 @@ impl<'k> Descriptor<'k> {
             })?;
             let mut operands = vec![block.id, value.id];
             operands.extend(core.numbers(offsets.all(), rank, Dtype::I32, "offsets")?);
-            core.b.op(OpCode::DescriptorStore, operands, Attrs::None, &[]);
+            core.b.op(OpCode::DescriptorStore, &operands, Attrs::None, &[]);
             Ok(())
         });
     }

@@ -100,7 +100,7 @@ impl Builder {
                 operands.push(core.mask(mask, pointer)?.id);
             }
             core.b
-                .op(OpCode::Store, operands, Attrs::Access(Box::default()), &[]);
+                .op(OpCode::Store, &operands, Attrs::Access(Box::default()), &[]);
             Ok(())
         });
     }

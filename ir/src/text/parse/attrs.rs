@@ -107,7 +107,7 @@ impl<'a> Parser<'a> {
             b'{' => {
                 let mut dict = Dict::default();
                 self.dict_body(&mut dict, depth)?;
-                Ok(AttrValue::Dict(dict.into_list()))
+                Ok(AttrValue::Dict(dict.into_list().into_iter().collect()))
             }
             b'@' => Ok(AttrValue::Symbol(self.symbol()?)),
             b'#' => self.dialect_attr(),

@@ -4,7 +4,7 @@ use super::Parser;
 use super::attrs::Dict;
 use super::names::{Use, kept};
 use crate::entities::{BlockId, EntityId, LocId, RegionId, ValueId};
-use crate::module::{Def, Op, Successor, Value};
+use crate::module::{Def, Op, Successor, Value, Values};
 use crate::op_table;
 use crate::ops::OpCode;
 use crate::types::Type;
@@ -156,12 +156,12 @@ impl<'a> Parser<'a> {
         self.locate_implicit(&draft, loc);
         let id = self.f.ops.push(Op {
             code: draft.code,
-            operands: draft.operands,
-            results: Vec::with_capacity(draft.results.len()),
+            operands: draft.operands.into(),
+            results: Values::with_capacity(draft.results.len()),
             attrs,
             extra: draft.dict.into_list(),
-            regions: draft.regions,
-            successors: draft.successors,
+            regions: draft.regions.into(),
+            successors: draft.successors.into(),
             loc,
             offset: draft.at as u32,
         });

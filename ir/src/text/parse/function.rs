@@ -105,7 +105,7 @@ impl<'a> Parser<'a> {
         if self.c.peek() != b'(' {
             let ty = self.ty()?;
             self.f.results = vec![ty];
-            self.f.result_attrs = vec![Vec::new()];
+            self.f.result_attrs = vec![AttrList::new()];
             return Ok(());
         }
         self.c.eat(b'(');
@@ -181,7 +181,7 @@ fn dict_lists(value: Option<AttrValue>, count: usize) -> Vec<AttrList> {
     if let Some(AttrValue::Array(items)) = value {
         for (slot, item) in lists.iter_mut().zip(items) {
             if let AttrValue::Dict(list) = item {
-                *slot = list;
+                *slot = list.into();
             }
         }
     }

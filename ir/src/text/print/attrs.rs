@@ -2,7 +2,7 @@
 
 use super::super::float;
 use super::{Printer, is_bare};
-use crate::attrs::{AttrList, AttrValue, Constant};
+use crate::attrs::{Attr, AttrValue, Constant};
 use crate::types::Scalar;
 use std::fmt::Write;
 
@@ -38,7 +38,7 @@ pub(super) fn quoted(text: &str) -> String {
 
 impl Printer<'_> {
     /// ` {a = 1 : i32, b}`, or nothing without attributes.
-    pub(super) fn dict(&mut self, own: &[Own], extra: &AttrList) {
+    pub(super) fn dict(&mut self, own: &[Own], extra: &[Attr]) {
         if own.is_empty() && extra.is_empty() {
             return;
         }

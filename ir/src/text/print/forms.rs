@@ -117,7 +117,7 @@ impl Printer<'_> {
         self.out.push(')');
         if !own.is_empty() {
             let start = self.out.len();
-            self.dict(own, &Vec::new());
+            self.dict(own, &[]);
             self.out.insert(start + 1, '<');
             self.out.push('>');
         }
