@@ -100,6 +100,9 @@ pub struct RunOptions {
     /// Add the SHA-256 of each output to the summary
     #[arg(long)]
     pub hash: bool,
+    /// Run each launch once and then N times more on the same data; the time reported is the median of those N
+    #[arg(long, value_name = "N", hide = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: Option<u32>,
 }
 
 /// Where kernels of Python source are found.

@@ -58,7 +58,7 @@ def arguments(launch):
     for name, entry in launch["args"].items():
         if not isinstance(entry, dict):
             args[name] = names[name] = launch_files.evaluate(entry, names)
-    for name, entry in launch["constexprs"].items():
+    for name, entry in launch.get("constexprs", {}).items():
         args[name] = names[name] = launch_files.evaluate(entry, names)
     for name, entry in launch["args"].items():
         if isinstance(entry, dict):

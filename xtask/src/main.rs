@@ -19,7 +19,8 @@ usage: cargo xtask TASK
   tidy      the rules of ARCHITECTURE.md and the style that no other tool checks
   ops       rewrite docs/ops.md from the op table
   language  rewrite docs/language.md from the tables of the front end
-  bench     time the interpreter beside Triton's own: [--python PATH] [--write] [NAME...], see docs/benchmarks.md";
+  bench     time the interpreter beside Triton's own and PyTorch: [--python PATH] [--write] [--plot] [NAME...], see
+            docs/benchmarks.md";
 
 fn main() -> ExitCode {
     let task = std::env::args().nth(1).unwrap_or_default();

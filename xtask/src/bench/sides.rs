@@ -1,0 +1,160 @@
+//! The sides of the comparison: Triton's interpreter, PyTorch eager, and ours.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use super::{Options, Triton, median, output_of};
+
+/// Whether a Python has what the other sides need.
+pub fn has_triton(python: &Path) -> bool {
+    let probe = Command::new(python)
+        .args(["-c", "import triton, torch, numpy"])
+        .output();
+    probe.is_ok_and(|output| output.status.success())
+}
+
+/// The versions of the other sides.
+pub fn versions(python: &Path) -> Option<String> {
+    let code = "import triton, torch, numpy; print('Triton', triton.__version__ + ', PyTorch', torch.__version__ + ', \
+                NumPy', numpy.__version__)";
+    let versions = output_of(Command::new(python).args(["-c", code]), "python").ok()?;
+    Some(versions.trim().to_string())
+}
+
+/// Median seconds of a launch on Triton's interpreter, after one to warm up; its data and outputs are left in `out`.
+pub fn triton(
+    root: &Path,
+    python: &Path,
+    launch: &Path,
+    out: &Path,
+    options: &Options,
+) -> Result<Option<f64>> {
+    let kept = out.join("triton.json");
+    let text = match options.triton {
+        Triton::Skip => return Ok(None),
+        Triton::Reuse if kept.exists() => std::fs::read_to_string(&kept)?,
+        Triton::Run | Triton::Reuse => {
+            let mut driver = Command::new(python);
+            driver
+                .arg(root.join("xtask/bench/triton_interpreter.py"))
+                .args([launch, out])
+                .args([options.repeats.to_string(), options.budget_s.to_string()]);
+            let text = output_of(&mut driver, "triton_interpreter.py")?;
+            std::fs::write(&kept, &text).with_context(|| format!("cannot write {}", kept.display()))?;
+            text
+        }
+    };
+    let json: Value = serde_json::from_str(&text).context("triton_interpreter.py printed no JSON")?;
+    Ok(Some(
+        median_of(&json).context("triton_interpreter.py gave no times")?,
+    ))
+}
+
+/// Median seconds of the work that PyTorch has a counterpart of, by name.
+pub fn torch(root: &Path, python: &Path, names: &[String], options: &Options) -> Result<Vec<(String, f64)>> {
+    let mut driver = Command::new(python);
+    driver
+        .arg(root.join("xtask/bench/pytorch_eager.py"))
+        .args([options.threads().to_string(), options.repeats.to_string()])
+        .args(names);
+    let mut times = Vec::new();
+    for line in output_of(&mut driver, "pytorch_eager.py")?.lines() {
+        let json: Value = serde_json::from_str(line).context("pytorch_eager.py printed no JSON")?;
+        let name = json["name"].as_str().context("pytorch_eager.py gave no name")?;
+        times.push((
+            name.to_string(),
+            median_of(&json).context("pytorch_eager.py gave no times")?,
+        ));
+    }
+    Ok(times)
+}
+
+fn median_of(json: &Value) -> Option<f64> {
+    median(
+        json["times"]
+            .as_array()?
+            .iter()
+            .filter_map(Value::as_f64)
+            .collect(),
+    )
+}
+
+/// A build of tilescope, and how to time it.
+pub struct Tilescope {
+    /// The program.
+    pub binary: PathBuf,
+    /// Timed launches.
+    pub repeats: usize,
+    /// Its threads; none for the pool that it has anyway, one per core.
+    pub threads: Option<usize>,
+}
+
+/// What a launch took on our interpreter: median seconds.
+pub struct Ours {
+    /// With all checks.
+    pub checked: f64,
+    /// Without them.
+    pub unchecked: f64,
+    /// Programs of the launch.
+    pub programs: u64,
+    /// What the checks found.
+    pub findings: Vec<String>,
+}
+
+impl Tilescope {
+    /// Times a launch with and without checks, in a process each.
+    pub fn measure(&self, launch: &Path) -> Result<Ours> {
+        let checked = self.launched("check", &[], launch)?;
+        let unchecked = self.launched("run", &["--no-checks"], launch)?;
+        let findings = checked["findings"]
+            .as_array()
+            .context("the report has no findings")?;
+        Ok(Ours {
+            checked: seconds(&checked)?,
+            unchecked: seconds(&unchecked)?,
+            programs: checked["programs"]
+                .as_u64()
+                .context("the report has no programs")?,
+            findings: findings
+                .iter()
+                .map(|f| format!("{}: {}", f["id"], f["message"]))
+                .collect(),
+        })
+    }
+
+    /// Median seconds of a launch with all checks.
+    pub fn check(&self, launch: &Path) -> Result<f64> {
+        seconds(&self.launched("check", &[], launch)?)
+    }
+
+    /// The report of a launch, run once to warm up and then as often as is asked for.
+    fn launched(&self, command: &str, options: &[&str], launch: &Path) -> Result<Value> {
+        let threads = self.threads.map(|threads| format!("--threads={threads}"));
+        let output = Command::new(&self.binary)
+            .arg(command)
+            .arg(launch)
+            .args(options)
+            .args(["--format", "json", "--repeat", &self.repeats.to_string()])
+            .args(threads)
+            .output()
+            .with_context(|| format!("cannot run {}", self.binary.display()))?;
+        if !matches!(output.status.code(), Some(0 | 1)) {
+            bail!(
+                "{}: {}",
+                launch.display(),
+                String::from_utf8_lossy(&output.stderr).trim()
+            );
+        }
+        let mut json: Value = serde_json::from_slice(&output.stdout).context("tilescope printed no JSON")?;
+        Ok(json["launches"][0].take())
+    }
+}
+
+fn seconds(launched: &Value) -> Result<f64> {
+    launched["elapsed_s"]
+        .as_f64()
+        .context("the report has no elapsed_s")
+}
