@@ -133,7 +133,7 @@ pub struct Run {
     /// A launch file or the name of a built-in example
     #[arg(value_name = "LAUNCH")]
     pub launch: String,
-    /// Write each output to DIR/NAME.npy, or all to one file where the name ends in .safetensors
+    /// Write each output to DIR/NAME.npy, or all to one file where the name ends in .safetensors (.npy: the only output)
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Report no faults; an access outside its tensor is still not carried out

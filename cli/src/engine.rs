@@ -10,7 +10,7 @@ use tilescope_frontend::source::Program;
 use tilescope_interpreter::simd::{Cpu, CpuLevel};
 use tilescope_interpreter::{Control, Options, Prepared};
 use tilescope_ir::{FuncId, VerifiedModule};
-use tilescope_kernels::reference;
+use tilescope_kernels::REFERENCES;
 use tilescope_launch::{
     Argument, Bound, Launch, LaunchFile, Memory, Overrides, Role, Signature, Tensor, TensorId,
 };
@@ -18,7 +18,7 @@ use tilescope_oracle::{Accumulation, expectations, judge, summary};
 
 use crate::args::RunOptions;
 use crate::files::{self, Files, KernelTexts, PythonFiles, PythonText};
-use crate::{interrupt, progress, python};
+use crate::{interrupt, pipeline, progress, python};
 
 /// Why a launch is not run: one error, or several of one text.
 #[derive(Debug)]
@@ -126,7 +126,7 @@ pub fn open(argument: &str, python_path: &[PathBuf]) -> Result<Opened> {
     let mut notes: Vec<String> = Vec::new();
     for (index, spec) in file.launches().iter().enumerate() {
         if spec.kernel.path.ends_with(".py") {
-            let compiled = python::compile(&program, &file, &evaluated, index)?;
+            let compiled = python::compile(&program, &file, &evaluated, index, &files)?;
             let new = compiled.notes.into_iter().filter(|note| !notes.contains(note));
             let new: Vec<String> = new.collect();
             notes.extend(new);
@@ -165,6 +165,9 @@ fn ttir(file: &LaunchFile, index: usize, files: &Files, known: &[Kernel]) -> Res
             function,
             ..same.clone()
         });
+    }
+    if let Some(missing) = files.missing(path) {
+        return Err(missing.at(file.source(), reference.span.clone(), "the kernel").into());
     }
     let ttir = files.text(path).map_err(|why| {
         file.error(
@@ -217,11 +220,12 @@ impl Opened {
         let options = how.interpreter();
         let launches = 0..self.kernels.len();
         let prepared = launches
+            .clone()
             .map(|i| self.prepare(i, options))
             .collect::<Result<Vec<Prepared<'_>>>>()?;
         let mut memory = self.bound.allocate(&self.files, available_memory())?;
         let expected = match how.expect {
-            true => expectations(&self.file, &self.bound, &memory, &self.files, &reference)?,
+            true => expectations(&self.file, &self.bound, &memory, &self.files, REFERENCES)?,
             false => Vec::new(),
         };
         let mut launched = Vec::new();
@@ -253,6 +257,9 @@ impl Opened {
                 break;
             }
         }
+        if launches.len() > 1 {
+            pipeline::settle_unwritten(&mut launched, |index, name| self.is_given(index, name));
+        }
         if let Some(first) = launched.first_mut() {
             first.notes = self.bound.notes.clone();
             if !how.checks {
@@ -273,22 +280,29 @@ impl Opened {
 
     /// The outputs that one launch can reach; all of them, unless it is one of a pipeline.
     fn outputs_of(&self, launch: &Launch) -> impl Iterator<Item = &Tensor> {
-        let tensors = self.bound.tensors();
-        let reaches = |name: &str, id: TensorId| {
-            let tensor = tensors.get(id.0 as usize);
-            let pointees = tensor.into_iter().flat_map(|t| &t.pointers);
-            let pointees = pointees.filter_map(|id| tensors.get(id.0 as usize));
-            tensor.into_iter().chain(pointees).any(|t| t.name == name)
-        };
         let alone = self.kernels.len() == 1;
-        let reached = move |name: &str| {
-            alone
-                || launch.arguments.iter().any(|argument| match argument {
-                    Argument::Tensor(id) | Argument::Descriptor { tensor: id, .. } => reaches(name, *id),
-                    Argument::Scalar { .. } | Argument::Null => false,
-                })
+        self.outputs()
+            .filter(move |output| alone || self.reached(launch).any(|tensor| tensor.name == output.name))
+    }
+
+    /// The tensors that are arguments of a launch, or that pointers in these lead to.
+    fn reached(&self, launch: &Launch) -> impl Iterator<Item = &Tensor> {
+        let tensors = self.bound.tensors();
+        let tensor = move |id: TensorId| tensors.get(id.0 as usize);
+        let given = launch.arguments.iter().filter_map(move |argument| match argument {
+            Argument::Tensor(id) | Argument::Descriptor { tensor: id, .. } => tensor(*id),
+            Argument::Scalar { .. } | Argument::Null => None,
+        });
+        given.flat_map(move |t| t.pointers.iter().filter_map(move |id| tensor(*id)).chain([t]))
+    }
+
+    /// Whether a launch reaches the storage of a tensor.
+    fn is_given(&self, launch: usize, name: &str) -> bool {
+        let Some(tensor) = self.bound.tensors().iter().find(|tensor| tensor.name == name) else {
+            return false;
         };
-        self.outputs().filter(move |tensor| reached(&tensor.name))
+        let launch = self.bound.launches.get(launch);
+        launch.is_some_and(|launch| self.reached(launch).any(|t| t.allocation == tensor.allocation))
     }
 
     /// The tensors that a run may have changed: those not of role `in`.

@@ -17,6 +17,9 @@ const MAX_TEXT: u64 = 256 << 20;
 /// The largest source that is read only to show a line of it.
 const MAX_SHOWN: u64 = 16 << 20;
 
+/// Files of a folder that are looked at for the one that may be meant.
+const MAX_NEIGHBOURS: usize = 1000;
+
 /// The files that a launch file may name, and itself.
 #[derive(Debug, Clone)]
 pub enum Files {
@@ -39,6 +42,14 @@ pub fn open(argument: &str) -> Result<(Arc<Source>, Files)> {
             Source::new(argument, example.launch.text),
             Files::Example(example),
         ));
+    }
+    let file = argument.split_once("::").map_or(argument, |(file, _)| file);
+    if file.ends_with(".py") && Path::new(file).is_file() {
+        return Err(
+            Error::input(format!("`{file}` is a Python file, not a launch file")).help(format!(
+                "`tilescope init {argument}` writes a launch file for its kernel"
+            )),
+        );
     }
     let text = read(path, MAX_TEXT).and_then(utf8).map_err(|why| {
         let error = Error::input(format!("cannot read `{argument}`: {why}"));
@@ -84,6 +95,27 @@ impl Files {
                 None => Err(format!("the example {} has no such file", example.name)),
             },
         }
+    }
+
+    /// The error that a file is not there: where it was looked for, and what may be meant.
+    pub fn missing(&self, name: &str) -> Option<Box<Error>> {
+        let Files::Folder(folder) = self else {
+            return None;
+        };
+        let path = direct(&folder.join(name));
+        if path.exists() {
+            return None;
+        }
+        let error = no_file(&path);
+        let is_here = !folder.as_os_str().is_empty() && Path::new(name).is_relative() && Path::new(name).exists();
+        if !is_here {
+            return Some(error);
+        }
+        let error = error.note("paths are relative to the launch file");
+        Some(match up(folder) {
+            Some(up) => error.help(format!("write \"{}\"", up.join(name).display())),
+            None => error,
+        })
     }
 
     /// The same files seen from the folder of one of them.
@@ -194,10 +226,54 @@ impl tilescope_frontend::source::Files for PythonFiles {
 }
 
 /// The files beside a Python file that a command line names, and its name among them.
-pub fn open_python(path: &Path) -> (PythonFiles, String) {
+///
+/// # Errors
+/// When there is no such file, or it is clearly none of Python.
+pub fn open_python(path: &Path) -> Result<(PythonFiles, String)> {
+    let shown = path.display();
+    if path.is_dir() {
+        return Err(Error::input(format!("`{shown}` is a folder")).help("give one of its .py files"));
+    }
+    if !path.exists() {
+        return Err(no_file(path));
+    }
+    let kind = path.extension().unwrap_or_default().to_string_lossy();
+    match &*kind {
+        "toml" => {
+            return Err(Error::input(format!("`{shown}` is a launch file"))
+                .help("give the Python file, the one that its `kernel` names"));
+        }
+        "ttir" | "mlir" => {
+            return Err(Error::input(format!("`{shown}` is TTIR")).help("give a Python file"));
+        }
+        _ => {}
+    }
     let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    (PythonFiles::new(&Files::Folder(folder)), name.into_owned())
+    Ok((PythonFiles::new(&Files::Folder(folder)), name.into_owned()))
+}
+
+/// That a file is not there, with the name of its neighbour that may be meant.
+fn no_file(path: &Path) -> Box<Error> {
+    let error = Error::input(format!("there is no file `{}`", path.display()));
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    if !folder.is_dir() {
+        return error.note(format!("there is no folder `{}`", folder.display()));
+    }
+    let entries = std::fs::read_dir(folder).into_iter().flatten().take(MAX_NEIGHBOURS);
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| Path::new(name).extension() == path.extension())
+        .collect();
+    names.sort();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match closest(&name, names.iter().map(String::as_str)) {
+        Some(near) => error.help(format!("did you mean `{near}`?")),
+        None => error,
+    }
 }
 
 /// A path without `a/..`.

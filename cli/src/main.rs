@@ -9,6 +9,7 @@ mod engine;
 mod files;
 mod interrupt;
 mod output;
+mod pipeline;
 mod progress;
 mod python;
 mod status;

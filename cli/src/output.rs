@@ -1,4 +1,4 @@
-//! Outputs as files: each as `DIR/NAME.npy`, or all in one `.safetensors`.
+//! Outputs as files: each as `DIR/NAME.npy`, all in one `.safetensors`, or the only one as a `.npy`.
 //!
 //! A file is written beside its place under a temporary name and then renamed: what stands under the right
 //! name is whole, whatever happens on the way.
@@ -22,6 +22,8 @@ pub enum Destination {
     Folder(PathBuf),
     /// A file in a folder that exists and can be written.
     Safetensors(PathBuf),
+    /// The same, for the only output.
+    Npy(PathBuf),
 }
 
 impl Destination {
@@ -30,10 +32,19 @@ impl Destination {
     /// # Errors
     /// Names the folder and why it cannot be written; outputs that are too large for one `.safetensors`.
     pub fn prepare<'a>(out: &Path, outputs: impl Iterator<Item = &'a Tensor>) -> Result<Destination> {
-        let is_file = out
-            .extension()
-            .is_some_and(|e| e.eq_ignore_ascii_case("safetensors"));
-        let folder = match is_file {
+        let is_kind = |kind: &str| out.extension().is_some_and(|e| e.eq_ignore_ascii_case(kind));
+        let outputs: Vec<&Tensor> = outputs.collect();
+        let is_npy = is_kind("npy") && !out.is_dir();
+        if (is_npy && outputs.len() != 1) || (is_kind("npz") && !out.is_dir()) {
+            return Err(Error::input(format!(
+                "cannot write {} outputs to {}",
+                outputs.len(),
+                out.display()
+            ))
+            .help("give --out a folder, a name that ends in .safetensors, or, for a single output, in .npy"));
+        }
+        let is_file = is_kind("safetensors");
+        let folder = match is_file || is_npy {
             true => out
                 .parent()
                 .filter(|p| !p.as_os_str().is_empty())
@@ -53,7 +64,9 @@ impl Destination {
                     .help("give --out another folder")
             })?;
         // Its arrays and its text are in memory at once.
-        let bytes = outputs.fold(0, |sum: u64, t| sum.saturating_add(bytes_of(t)));
+        let bytes = outputs
+            .iter()
+            .fold(0, |sum: u64, t| sum.saturating_add(bytes_of(t)));
         if is_file && bytes.saturating_mul(2) > available_memory() {
             return Err(Error::input(format!(
                 "the outputs have {bytes} bytes, too many for one .safetensors file"
@@ -66,6 +79,7 @@ impl Destination {
                 out.display()
             ))),
             true => Ok(Destination::Safetensors(out.to_path_buf())),
+            false if is_npy => Ok(Destination::Npy(out.to_path_buf())),
             false => Ok(Destination::Folder(out.to_path_buf())),
         }
     }
@@ -80,6 +94,12 @@ impl Destination {
                 for tensor in tensors {
                     let path = folder.join(format!("{}.npy", file_name(&tensor.name)));
                     whole(&path, |file| npy(file, tensor, memory))?;
+                }
+                Ok(())
+            }
+            Destination::Npy(path) => {
+                for tensor in tensors {
+                    whole(path, |file| npy(file, tensor, memory))?;
                 }
                 Ok(())
             }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use tilescope_diagnostics::{Error, closest};
+use tilescope_diagnostics::{Error, ErrorKind, closest};
 use tilescope_frontend::outline;
 use tilescope_frontend::request::{ArgSpec, Compiled, Request};
 use tilescope_frontend::source::{KernelInfo, KernelParam, ModuleId, Program};
@@ -20,6 +20,7 @@ use tilescope_launch::{
 };
 
 use crate::engine::Refused;
+use crate::files::Files;
 
 /// The machine that kernels are compiled for: an H100 or H200.
 const CAPABILITY: u32 = 90;
@@ -52,8 +53,12 @@ pub fn compile(
     file: &LaunchFile,
     evaluated: &Evaluated<'_>,
     launch: usize,
+    files: &Files,
 ) -> Result<Kernel> {
     let spec = &file.launches()[launch];
+    if let Some(missing) = files.missing(&spec.kernel.path) {
+        return Err(missing.at(file.source(), spec.kernel.span.clone(), "the kernel").into());
+    }
     let module = program.load(&spec.kernel.path).map_err(|error| {
         // Only what is not in the file itself needs the place where it is named.
         match error.labels.is_empty() {
@@ -85,9 +90,6 @@ pub fn compile(
 fn finish(mut compiled: Compiled, request: &Request) -> Result<Kernel> {
     compiled.module.name_values();
     let module = VerifiedModule::new(compiled.module).map_err(|errors| {
-        let ours = |error: Box<Error>| {
-            error.note("the front end made this: it is a bug in tilescope, not in the kernel")
-        };
         errors.into_iter().map(ours).collect::<Vec<_>>()
     })?;
     let function = module.kernels().next().map(|(id, _)| id);
@@ -121,6 +123,14 @@ fn finish(mut compiled: Compiled, request: &Request) -> Result<Kernel> {
         signature,
         notes: compiled.notes,
     })
+}
+
+/// An error of the verifier about what the front end made.
+fn ours(mut error: Box<Error>) -> Box<Error> {
+    if error.kind == ErrorKind::Input {
+        error.kind = ErrorKind::Internal;
+    }
+    error.note("the front end made this: it is a bug in tilescope, not in the kernel")
 }
 
 /// The elements of a tuple that are constants, by the names that launch files give them.
@@ -333,8 +343,12 @@ impl Launching<'_> {
 
     fn missing(&self, param: &KernelParam) -> Box<Error> {
         let (kernel, name) = (&self.kernel.name, &param.name);
+        let place = match param.constexpr {
+            true => self.spec.constexprs_span(),
+            false => self.spec.args_span(),
+        };
         let error = self.file.error(
-            self.spec.args_span(),
+            place,
             format!("no value for parameter `{name}` of `{kernel}`"),
             "missing here",
         );
@@ -505,5 +519,18 @@ fn dtype_of(dtype: LaunchDtype) -> Dtype {
         LaunchDtype::BF16 => Dtype::Bf16,
         LaunchDtype::F32 => Dtype::Fp32,
         LaunchDtype::F64 => Dtype::Fp64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::status::Status;
+
+    /// A kernel cannot be to blame for IR that does not verify; what the verifier does not support it says itself.
+    #[test]
+    fn what_the_front_end_makes_wrong_is_a_bug() {
+        assert_eq!(Status::of(&ours(Error::input("operands differ"))), Status::Internal);
+        assert_eq!(Status::of(&ours(Error::unsupported("a call"))), Status::Unsupported);
     }
 }

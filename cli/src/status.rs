@@ -38,6 +38,7 @@ impl Status {
         match error.kind {
             tilescope_diagnostics::ErrorKind::Input => Status::Input,
             tilescope_diagnostics::ErrorKind::Unsupported => Status::Unsupported,
+            tilescope_diagnostics::ErrorKind::Internal => Status::Internal,
         }
     }
 

@@ -47,6 +47,8 @@ pub enum ErrorKind {
     Input,
     /// The input is right, but asks for something this version does not do: exit status 3.
     Unsupported,
+    /// A bug in tilescope: exit status 70.
+    Internal,
 }
 
 impl ErrorKind {
@@ -55,6 +57,7 @@ impl ErrorKind {
         match self {
             ErrorKind::Input => 2,
             ErrorKind::Unsupported => 3,
+            ErrorKind::Internal => 70,
         }
     }
 }

@@ -3,7 +3,8 @@
 /// The candidate nearest to `word`, if one is near enough to be a slip of the keyboard.
 ///
 /// Near enough is an edit distance (insert, delete, replace, swap neighbours) of at most a third of
-/// the word's length, and at least one; a difference in case alone always is. The first wins a tie.
+/// the word's length, and at least one; a difference in case alone always is. The first wins a tie. Else it is the
+/// only candidate that the word is the beginning of, up to a `_`: `out` for `out_ptr`.
 pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const LONGEST: usize = 64;
     let letters: Vec<char> = word.chars().take(LONGEST + 1).collect();
@@ -12,7 +13,12 @@ pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     }
     let allowed = (letters.len() / 3).max(1);
     let mut best: Option<(usize, &str)> = None;
+    let (mut begun, mut several) = (None, false);
     for candidate in candidates {
+        if candidate.strip_prefix(word).is_some_and(|rest| rest.starts_with('_')) {
+            several |= begun.is_some();
+            begun = Some(candidate).filter(|_| !several);
+        }
         let distance = if candidate.eq_ignore_ascii_case(word) {
             0
         } else {
@@ -28,7 +34,7 @@ pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
             best = Some((distance, candidate));
         }
     }
-    best.map(|(_, candidate)| candidate)
+    best.map(|(_, candidate)| candidate).or(begun)
 }
 
 /// Optimal string alignment distance, three rows at a time.
@@ -63,6 +69,8 @@ mod tests {
         assert_eq!(closest("gird", known), Some("grid"));
         assert_eq!(closest("batch", known), None);
         assert_eq!(closest("x", ["y"]), None);
+        assert_eq!(closest("out", ["x_ptr", "out_ptr"]), Some("out_ptr"));
+        assert_eq!(closest("x", ["x_ptr", "x_stride"]), None);
         assert_eq!(closest("", known), None);
         assert_eq!(closest(&"a".repeat(100_000), known), None);
     }

@@ -68,6 +68,7 @@ fn describe(error: &Error) -> String {
     let kind = match error.kind {
         ErrorKind::Input => "input",
         ErrorKind::Unsupported => "unsupported",
+        ErrorKind::Internal => "internal",
     };
     format!("// {kind}: {error}\n")
 }

@@ -277,6 +277,7 @@ impl Evaluated<'_> {
             bound.scopes.push(launch.scope);
             bound.constexprs.push(launch.constexprs);
         }
+        crate::resolve::expectations(file, &bound.tensors)?;
         Ok(bound)
     }
 }

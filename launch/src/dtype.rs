@@ -73,6 +73,26 @@ impl Dtype {
         })
     }
 
+    /// The name that someone may have meant who wrote another library's: `double`, `half`, `fp8`.
+    pub(crate) fn near_name(name: &str) -> Option<&'static str> {
+        Some(match name {
+            "float" | "single" => "f32",
+            "half" => "f16",
+            "double" => "f64",
+            "fp8" | "float8" | "f8" | "e4m3" | "float8_e4m3" => "f8e4m3",
+            "e5m2" => "f8e5m2",
+            "boolean" => "i1",
+            "char" => "i8",
+            "byte" => "u8",
+            "short" => "i16",
+            "int" => "i32",
+            "uint" => "u32",
+            "long" => "i64",
+            "ulong" => "u64",
+            _ => return None,
+        })
+    }
+
     /// Bytes of one element in memory.
     pub fn bytes(self) -> usize {
         match self {

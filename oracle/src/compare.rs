@@ -259,7 +259,7 @@ impl Mismatch {
         let worst = &self.worst;
         let message = format!(
             "`{}` differs from the expected values in {} of {} elements; the worst is {}{}: \
-             got {}, expected {} ({}; allowed: rtol {:e}, atol {:e})",
+             got {}, expected {} ({}; {})",
             tensor.name,
             self.count,
             self.total,
@@ -268,8 +268,7 @@ impl Mismatch {
             shown(worst.got),
             shown(worst.expected),
             self.how_far(),
-            self.tolerance.rtol,
-            self.tolerance.atol,
+            self.allowed(),
         );
         let help = self.usual_fix();
         let mut finding = Finding::new(Check::OutputMismatch, kernel, message);
@@ -282,6 +281,13 @@ impl Mismatch {
         finding.tensor = Some(tensor);
         finding.help = Some(help);
         finding
+    }
+
+    fn allowed(&self) -> String {
+        match (self.tolerance.rtol, self.tolerance.atol) {
+            (0.0, 0.0) => String::from("they must be equal"),
+            (rtol, atol) => format!("allowed: rtol {rtol:e}, atol {atol:e}"),
+        }
     }
 
     fn how_far(&self) -> String {

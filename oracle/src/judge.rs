@@ -3,7 +3,7 @@
 //! Before the run, because oracles read the arguments as they were before the launch, and because a mistake
 //! in a formula should be reported before anything runs.
 
-use tilescope_diagnostics::{Error, Finding, Result, TensorRef};
+use tilescope_diagnostics::{Error, Finding, Result, TensorRef, closest};
 use tilescope_launch::expr::{Scope, Value};
 use tilescope_launch::{
     Bound, DataArray, Dtype, Expect, Files, Launch, LaunchFile, Memory, Oracle, Tensor, read_data,
@@ -11,8 +11,8 @@ use tilescope_launch::{
 
 use crate::{Accumulation, Inputs, Limits, Numbers, Operand, Reference, Rule, compare, evaluate};
 
-/// Finds a named reference.
-pub type References<'a> = &'a dyn Fn(&str) -> Option<Reference>;
+/// Named references.
+pub type References<'a> = &'a [(&'a str, Reference)];
 
 /// What one output must be.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,12 +86,17 @@ fn values(
             Numbers::of_data(&data).map_err(|why| file.error(span, "the expected values cannot be used", why))
         }
         Oracle::Reference { name, span, args } => {
-            let Some(reference) = references(name) else {
-                return Err(file.error(
+            let known = || references.iter().map(|(known, _)| *known);
+            let Some((_, reference)) = references.iter().find(|(known, _)| known == name) else {
+                let error = file.error(
                     span,
                     format!("unknown reference `{name}`"),
                     "no reference has this name",
-                ));
+                );
+                return Err(match closest(name, known()) {
+                    Some(near) => error.help(format!("did you mean `{near}`?")),
+                    None => error.note(format!("there are: {}", known().collect::<Vec<_>>().join(", "))),
+                });
             };
             let operands: Result<Vec<Operand>> = args
                 .iter()
@@ -225,7 +230,7 @@ mod tests {
             [Operand::Array(x)] => Ok(x * 2.0),
             _ => Err("double takes an array".to_string()),
         };
-        let references = |name: &str| (name == "double").then_some(double);
+        let references = [("double", double)];
         let expected = expectations(&file, &bound, &memory, &NoFiles, &references)?;
         Ok((expected, bound, memory))
     }
@@ -291,6 +296,10 @@ mod tests {
             (
                 "{ reference = 'triple', args = ['x_ptr'] }",
                 "unknown reference `triple`",
+            ),
+            (
+                "{ reference = 'duble', args = ['x_ptr'] }",
+                "did you mean `double`?",
             ),
             ("{ reference = 'double', args = ['n'] }", "double takes an array"),
             ("{ file = 'gone.npy' }", "gone.npy"),

@@ -33,7 +33,7 @@ fn init(args: &Init) -> Result<String, Box<Error>> {
         Some((path, name)) => (Path::new(path), Some(name)),
         None => (Path::new(&args.kernel), None),
     };
-    let (files, file) = files::open_python(path);
+    let (files, file) = files::open_python(path)?;
     let program = Program::new(&files, Vec::new());
     let module = program.load(&file)?;
     let kernel = find(&program, module, path, name)?;
@@ -77,7 +77,10 @@ fn find(
     let shown = path.display();
     let helpers = outline::helpers(program, module);
     let kernels = program.kernels(module);
-    let names: Vec<&str> = kernels.iter().map(|k| &*k.name).collect();
+    let is_helper = |kernel: &&KernelInfo| helpers.contains(&kernel.name);
+    let (inner, outer): (Vec<&KernelInfo>, Vec<&KernelInfo>) = kernels.iter().partition(is_helper);
+    // Those that other kernels call come last.
+    let names: Vec<&str> = outer.iter().chain(&inner).map(|k| &*k.name).collect();
     let found = match name {
         Some(name) => program.kernel(module, name),
         None => {
@@ -99,7 +102,10 @@ fn find(
     let near = name.and_then(|name| closest(name, names.iter().copied()));
     Err(match near {
         Some(near) => error.help(format!("did you mean `{near}`?")),
-        None => error.help(format!("write {shown}::NAME with one of {}", names.join(", "))),
+        None => {
+            let names = if outer.is_empty() { &names[..] } else { &names[..outer.len()] };
+            error.help(format!("write {shown}::NAME with one of {}", names.join(", ")))
+        }
     })
 }
 

@@ -26,7 +26,12 @@ pub fn run(args: &List, terminal: &Terminal) -> Result<Status> {
 }
 
 fn list(args: &List) -> Result<String, Box<Error>> {
-    let (files, name) = files::open_python(&args.file);
+    let file = args.file.to_string_lossy();
+    if let Some((file, _)) = file.split_once("::").filter(|_| !args.file.exists()) {
+        return Err(Error::input(String::from("`list` takes a file, and lists all of its kernels"))
+            .help(format!("tilescope list {file}")));
+    }
+    let (files, name) = files::open_python(&args.file)?;
     let program = Program::new(&files, Vec::new());
     let module = program.load(&name)?;
     let source = program.source(module);

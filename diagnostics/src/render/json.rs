@@ -305,6 +305,7 @@ fn error(error: &Error) -> JsonError<'_> {
         kind: match error.kind {
             ErrorKind::Input => "input",
             ErrorKind::Unsupported => "unsupported",
+            ErrorKind::Internal => "internal",
         },
         message: &error.message,
         location: error.labels.first().map(|label| {

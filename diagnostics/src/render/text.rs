@@ -24,6 +24,7 @@ pub fn error(error: &Error, paint: Paint) -> String {
     let title = match error.kind {
         ErrorKind::Input => title,
         ErrorKind::Unsupported => title.id("unsupported"),
+        ErrorKind::Internal => title.id("internal"),
     };
     let mut group = Group::with_title(title);
     let mut labels = error.labels.iter().enumerate().peekable();

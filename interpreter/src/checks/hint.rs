@@ -12,9 +12,9 @@ use crate::machine::{Flow, Machine, Stop};
 use crate::print;
 use crate::report::Reporter;
 use crate::sink::{Detail, Entry, Key};
-use crate::tape::{Inst, Step};
+use crate::tape::{Inst, Step, What};
 use tilescope_diagnostics::{Check, Finding, Severity, Value};
-use tilescope_ir::{AttrList, AttrValue, Constant, Elem, Function, OpId, Shape, Type, ValueId};
+use tilescope_ir::{AttrList, AttrValue, Constant, Elem, Function, OpCode, OpId, Shape, Type, ValueId};
 
 /// Promises about a value, per dimension (one for a scalar); 1 promises nothing.
 #[derive(Debug, Clone)]
@@ -240,15 +240,31 @@ pub fn finding(
         .value_name(key.at)
         .map_or("the value".to_string(), |name| format!("`{name}`"));
     let message = format!(
-        "{whose} was promised to be {promise}, but a lane is {value}: a GPU compiler would miscompile this"
+        "{whose} was promised to be {promise}, but a lane is {value}: a GPU compiler may miscompile this"
     );
     let mut finding = reporter.start(key, entry, message);
     finding.lane = reporter.lane_index(key.at, lane);
     finding.operands = vec![("value".into(), Value::Int(i128::from(value)))];
-    finding.help =
-        Some("remove the hint (tl.multiple_of, tl.max_contiguous, tl.max_constancy), or make it true".into());
+    let help = match wraps(reporter, key) {
+        true => {
+            "untrue where `%` wraps around: harmless only if those lanes are masked off when they are stored and \
+             the divisor is a multiple of what one access takes (16 bytes at most); else remove the hint, or mask \
+             the loads instead of wrapping"
+        }
+        false => "remove the hint (tl.multiple_of, tl.max_contiguous, tl.max_constancy), or make it true",
+    };
+    finding.help = Some(help.into());
     if entry.severe.is_none() {
         finding.severity = Severity::Note;
     }
     finding
+}
+
+/// Whether the hint stands on a remainder: `tl.max_contiguous(tl.multiple_of(offs % n, B), B)` is how matrix products
+/// stay inside of a matrix without a mask.
+fn wraps(reporter: &Reporter<'_>, key: &Key) -> bool {
+    let origin = reporter.origin(key.at);
+    let What::Op(op) = origin.what else { return false };
+    let code = reporter.module.funcs[origin.func].ops[op].code;
+    matches!(code, OpCode::RemSI | OpCode::RemUI)
 }

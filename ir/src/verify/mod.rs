@@ -154,7 +154,7 @@ impl Problem {
 
     fn into_error(self, module: &Module, f: &Function) -> Box<Error> {
         let new = match self.kind {
-            ErrorKind::Input => Error::input,
+            ErrorKind::Input | ErrorKind::Internal => Error::input,
             ErrorKind::Unsupported => Error::unsupported,
         };
         let Some(op) = self.op.and_then(|id| f.ops.get(id)) else {

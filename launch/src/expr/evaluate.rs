@@ -348,11 +348,18 @@ impl Evaluator<'_> {
             return Err(self.error(node, "expected a call", ""));
         };
         let NodeKind::Name(name) = &function.kind else {
-            return Err(self.error(
+            let error = self.error(
                 function,
                 "only functions can be called",
                 "expected a function's name",
-            ));
+            );
+            return Err(match &function.kind {
+                // `triton.cdiv(n, B)`
+                NodeKind::Attribute(_, name) if FUNCTIONS.contains(&name.as_str()) => {
+                    error.help(format!("write `{name}(…)`"))
+                }
+                _ => error,
+            });
         };
         if !FUNCTIONS.contains(&name.as_str()) {
             let error = self.error(function, format!("unknown function `{name}`"), "");

@@ -95,7 +95,7 @@ pub enum NodeKind {
     Attribute(Box<Node>, String),
     /// `x[0, 1:, None]`.
     Subscript(Box<Node>, Vec<Index>),
-    /// `(a, b)`, `()`, or `a, b` at the top.
+    /// `(a, b)`, `()`, `[a, b]`, or `a, b` at the top.
     Tuple(Vec<Node>),
 }
 

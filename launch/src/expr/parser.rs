@@ -199,7 +199,7 @@ impl Parser<'_> {
             },
             Token::Symbol("(") => return self.parenthesis(),
             Token::Symbol("not") => return Err(self.unexpected("a value; put `not …` in parentheses")),
-            Token::Symbol("[") => return Err(self.unexpected("a value; write a sequence as (a, b)")),
+            Token::Symbol("[") => return self.list(),
             Token::Symbol(_) | Token::End => return Err(self.unexpected("a value")),
         };
         self.at += 1;
@@ -221,6 +221,21 @@ impl Parser<'_> {
         Ok(Tree { span, ..first })
     }
 
+    /// `[a, b]`: a sequence, as a tuple is.
+    fn list(&mut self) -> Result<Tree> {
+        let start = self.span().start;
+        self.at += 1;
+        if self.accept("]") {
+            return self.tree(start, NodeKind::Tuple(Vec::new()), 0);
+        }
+        let first = self.expression(power::CONDITIONAL)?;
+        if self.at_symbol(",") {
+            return self.tuple_rest(start, first, Some("]"));
+        }
+        self.expect("]", "an operator, `,` or `]`")?;
+        self.tree(start, NodeKind::Tuple(vec![first.node]), first.depth)
+    }
+
     /// The rest of a tuple from its first comma on; `close` is its closing bracket, if it has one.
     fn tuple_rest(&mut self, start: usize, first: Tree, close: Option<&'static str>) -> Result<Tree> {
         let mut depth = first.depth;
@@ -238,7 +253,7 @@ impl Parser<'_> {
             items.push(item.node);
         }
         if let Some(close) = close {
-            self.expect(close, "an operator, `,` or `)`")?;
+            self.expect(close, &format!("an operator, `,` or `{close}`"))?;
         }
         self.tree(start, NodeKind::Tuple(items), depth)
     }

@@ -66,6 +66,7 @@ fn values_are_pythons() {
         ("-inf < 0", "true"),
         ("min(3, 1.5, 2)", "1.5"),
         ("max((1, 5, 2))", "5"),
+        ("max([1, 5, 2])", "5"),
         ("abs(-3) + abs(-1.5)", "4.5"),
         ("cdiv(n_rows, 128)", "15"),
         ("cdiv(-7, 2)", "-3"),
@@ -102,8 +103,8 @@ fn errors_point_and_advise() {
             "x:1:6: unexpected `not`: expected a value; put `not …` in parentheses",
         ),
         (
-            "[1, 2]",
-            "x:1:1: unexpected `[`: expected a value; write a sequence as (a, b)",
+            "[1, 2",
+            "x:1:6: the expression ends too early: expected an operator, `,` or `]`",
         ),
         (
             "1 if 2",

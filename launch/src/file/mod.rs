@@ -121,6 +121,8 @@ pub struct LaunchSpec {
     pub(crate) args: Vec<Entry>,
     /// Place to name when arguments are missing.
     pub(crate) args_span: Range<usize>,
+    /// Place of the section of compile-time parameters, if there is one.
+    pub(crate) constexprs_span: Option<Range<usize>>,
     pub(crate) constexprs: Vec<Constexpr>,
 }
 
@@ -133,6 +135,11 @@ impl LaunchSpec {
     /// The place to name when an argument is missing.
     pub fn args_span(&self) -> &Range<usize> {
         &self.args_span
+    }
+
+    /// The place to name when a compile-time parameter is missing.
+    pub fn constexprs_span(&self) -> &Range<usize> {
+        self.constexprs_span.as_ref().unwrap_or(&self.args_span)
     }
 }
 

@@ -159,17 +159,18 @@ impl Reader<'_> {
         if in_pipeline {
             table.only(&["kernel", "grid", "args", "constexprs", "options"])?;
         }
-        let args_span = table
-            .entries
-            .iter()
-            .find(|(key, _)| key.name == "args")
-            .map(|(key, _)| key.span.clone());
+        let place = |section: &str| {
+            let mut keys = table.entries.iter().map(|(key, _)| key);
+            keys.find(|key| key.name == section).map(|key| key.span.clone())
+        };
+        let args_span = place("args");
         Ok(LaunchSpec {
             kernel: self.kernel(table.need("kernel")?)?,
             grid: self.grid(table.need("grid")?)?,
             options: self.options(table)?,
             args: self.section(table, "args", |key, item| self.argument(key, item))?,
             args_span: args_span.unwrap_or(table.span.start..table.span.start),
+            constexprs_span: place("constexprs"),
             constexprs: self.section(table, "constexprs", |key, item| self.constexpr(key, item))?,
             span: table.span.clone(),
         })
@@ -189,11 +190,18 @@ impl Reader<'_> {
             ));
         }
         if !(path.ends_with(".ttir") || path.ends_with(".mlir") || path.ends_with(".py")) {
-            return Err(self.error(
+            let error = self.error(
                 &item.span,
                 "`kernel` must name a .ttir, .mlir or .py file",
                 "of another kind",
-            ));
+            );
+            return Err(match text.split_once(".py:") {
+                Some((path, function)) => {
+                    let function = function.trim_start_matches(':');
+                    error.help(format!("did you mean \"{path}.py::{function}\"?"))
+                }
+                None => error,
+            });
         }
         Ok(KernelRef {
             path: path.into(),
@@ -203,7 +211,13 @@ impl Reader<'_> {
     }
 
     fn grid(&self, item: &Item) -> Result<Vec<Expression>> {
-        let entries = item.expressions(self.source, "`grid`")?;
+        let entries = item.expressions(self.source, "`grid`").map_err(|error| match &item.kind {
+            Kind::Str(_) | Kind::Plain(_) => {
+                let text = self.source.text.get(item.span.clone()).unwrap_or_default();
+                error.help(format!("an entry per axis: `grid = [{text}]`"))
+            }
+            _ => error,
+        })?;
         if entries.is_empty() || entries.len() > 3 {
             let label = format!("{} entries", entries.len());
             return Err(self.error(&item.span, "`grid` has one to three entries", label));
@@ -372,9 +386,13 @@ impl Reader<'_> {
         Dtype::from_name(name).ok_or_else(|| {
             let error = self.error(&item.span, format!("unknown dtype `{name}`"), "");
             let known = Dtype::ALL.map(Dtype::name);
-            match closest(name, known) {
+            let plain = name.trim_start_matches("tl.").trim_start_matches("torch.");
+            match Dtype::near_name(plain).or_else(|| closest(name, known)) {
                 Some(near) => error.help(format!("did you mean `{near}`?")),
-                None => error.note(format!("known: {}", known.join(", "))),
+                None => error.note(format!(
+                    "known: {}, and the names of Triton and PyTorch, such as fp16 and bfloat16",
+                    known.join(", ")
+                )),
             }
         })
     }
@@ -488,7 +506,13 @@ impl Reader<'_> {
             "inout" => Ok(Role::InOut),
             other => {
                 let error = self.error(&item.span, format!("unknown role `{other}`"), "");
-                Err(match closest(other, ROLES) {
+                let near = match other.to_lowercase().as_str() {
+                    "input" | "read" | "const" => Some("in"),
+                    "output" | "write" | "result" => Some("out"),
+                    "in_out" | "in-out" | "in/out" => Some("inout"),
+                    _ => closest(other, ROLES),
+                };
+                Err(match near {
                     Some(near) => error.help(format!("did you mean `{near}`?")),
                     None => error.note(format!("known: {}", ROLES.join(", "))),
                 })

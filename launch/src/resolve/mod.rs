@@ -11,9 +11,8 @@ mod names;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::Arc;
 
-use tilescope_diagnostics::{Error, Result, Source, closest};
+use tilescope_diagnostics::{Result, closest};
 
 use self::contents::{contents, dimensions, integer, optional};
 use self::names::{Scalars, scalars, unknown_overrides, vars};
@@ -81,7 +80,6 @@ pub(crate) fn resolve(file: &LaunchFile, overrides: &Overrides) -> Result<Resolv
     for (index, (spec, scalars)) in file.launches.iter().zip(scopes).enumerate() {
         launches.push(resolver.launch(index, spec, scalars)?);
     }
-    resolver.expectations()?;
     let tensors = resolver
         .tensors
         .into_iter()
@@ -131,10 +129,6 @@ struct Resolver<'a> {
 }
 
 impl<'a> Resolver<'a> {
-    fn source(&self) -> &Arc<Source> {
-        &self.file.source
-    }
-
     /// Lists every tensor entry in the order of allocation.
     fn declare(&mut self) {
         let shared = self.file.tensors.iter().map(|e| (e, None));
@@ -489,21 +483,19 @@ impl<'a> Resolver<'a> {
         }
         Ok(ArgKind::Descriptor { tensor, block_shape })
     }
+}
 
-    fn expectations(&self) -> Result<()> {
-        for expect in &self.file.expect {
-            if self.tensors.iter().any(|slot| slot.entry.name == expect.output) {
-                continue;
-            }
-            let error = Error::input(format!("[expect] names `{}`, which is no tensor", expect.output));
-            let error = error.at(self.source(), expect.span.clone(), "");
-            return Err(
-                match closest(&expect.output, self.tensors.iter().map(|s| s.entry.name.as_str())) {
-                    Some(near) => error.help(format!("did you mean `{near}`?")),
-                    None => error,
-                },
-            );
-        }
-        Ok(())
-    }
+/// Refuses expectations of what is no tensor. Arguments that the kernel does not have are told first: one of these may
+/// be the tensor, misspelt.
+pub(crate) fn expectations(file: &LaunchFile, tensors: &[Tensor]) -> Result<()> {
+    let names = || tensors.iter().map(|tensor| tensor.name.as_str());
+    let Some(expect) = file.expect.iter().find(|expect| names().all(|name| name != expect.output)) else {
+        return Ok(());
+    };
+    let message = format!("[expect] names `{}`, which is no tensor", expect.output);
+    let error = file.error(&expect.span, message, "");
+    Err(match closest(&expect.output, names()) {
+        Some(near) => error.help(format!("did you mean `{near}`?")),
+        None => error.note(format!("the tensors: {}", names().collect::<Vec<_>>().join(", "))),
+    })
 }

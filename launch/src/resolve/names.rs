@@ -12,8 +12,18 @@ pub(super) fn vars(file: &LaunchFile, overrides: &Overrides) -> Result<Scope> {
     for var in &file.vars {
         let value = match overrides.vars.iter().find(|(name, _)| *name == var.name) {
             Some((_, value)) => value.clone(),
-            None => scope.evaluate(&var.value)?,
+            None => scope
+                .evaluate(&var.value)
+                .map_err(|error| later(file, &scope, &var.value, error))?,
         };
+        if let (Some((least, most)), Some(number)) = (var.range, value.as_float())
+            && !(least as f64..=most as f64).contains(&number)
+        {
+            let message = format!("`{}` is {value}, outside of its `range`", var.name);
+            return Err(file
+                .error(&var.span, message, "")
+                .note(format!("the range is [{least}, {most}]")));
+        }
         scope.insert(&var.name, value);
     }
     Ok(scope)
@@ -40,6 +50,22 @@ pub(super) fn unknown_overrides(file: &LaunchFile, overrides: &Overrides) -> Res
         }
     }
     Ok(())
+}
+
+/// Adds the remedy where a variable uses what is evaluated after the variables.
+fn later(file: &LaunchFile, scope: &Scope, value: &Expression, error: Box<Error>) -> Box<Error> {
+    let known = |name: &str| scope.lookup(name).is_some();
+    let mut constexprs = file.launches.iter().flat_map(|launch| &launch.constexprs);
+    let names = value.names();
+    match constexprs.find(|constexpr| names.contains(&&*constexpr.name) && !known(&constexpr.name)) {
+        Some(constexpr) => {
+            let name = &constexpr.name;
+            error.help(format!(
+                "[constexprs] come after [vars]: give `{name}` in [vars], and `{name} = \"{name}\"` in [constexprs]"
+            ))
+        }
+        None => error,
+    }
 }
 
 /// Scalar arguments and constexprs of one launch.

@@ -192,7 +192,7 @@ impl Evaluator<'_> {
         let known = self.inputs.names();
         match closest(name, known.iter().map(String::as_str)) {
             Some(known) => error.help(format!("did you mean `{known}`?")),
-            None => error,
+            None => error.note(format!("known here: {}", known.join(", "))),
         }
     }
 
@@ -298,9 +298,7 @@ impl Evaluator<'_> {
 
     fn call(&mut self, node: &Node, function: &Node, args: &[Node], keywords: &[Keyword]) -> Result<Value> {
         let NodeKind::Name(name) = &function.kind else {
-            return Err(self
-                .formula
-                .error(function, "only functions by name can be called", "not a name"));
+            return Err(self.not_by_name(function, args));
         };
         let Some(row) = FUNCTIONS.iter().find(|f| f.name == name) else {
             let error = self.formula.error(
@@ -336,6 +334,24 @@ impl Evaluator<'_> {
                 .collect();
             self.operand_error(node, &given, f)
         })
+    }
+
+    /// `np.exp(x)` and `x.sum()` are not how formulas call functions.
+    fn not_by_name(&self, function: &Node, args: &[Node]) -> Box<Error> {
+        let error = self
+            .formula
+            .error(function, "only functions by name can be called", "not a name");
+        let NodeKind::Attribute(of, name) = &function.kind else {
+            return error;
+        };
+        if !FUNCTIONS.iter().any(|f| f.name == name) {
+            return error;
+        }
+        let text = |node: &Node| self.formula.source.text.get(node.span.clone()).unwrap_or_default();
+        let library = ["np", "numpy", "torch", "math", "tl", "F"].contains(&text(of));
+        let first = (!library).then_some(&**of);
+        let given: Vec<&str> = first.into_iter().chain(args).map(text).collect();
+        error.help(format!("write `{name}({})`", given.join(", ")))
     }
 
     /// The node of each parameter.

@@ -394,6 +394,9 @@ fn errors_point_at_the_part_at_fault() {
     assert!(refused("exp(x, v)").contains("takes 1 arguments at most"));
     assert!(refused("max(x, v)").starts_with("formula:1:8: expected one integer"));
     assert!(refused("x.mean(1)").contains("only functions by name"));
+    assert!(refused("x.mean(1)").contains("write `mean(x, 1)`"));
+    assert!(refused("np.exp(x)").contains("write `exp(x)`"));
+    assert!(refused("qq + 1").contains("unknown name `qq`"));
     assert!(refused("x.S").contains("unknown attribute `.S`"));
     assert!(refused("(x, v)").contains("a formula gives an array or a number: this is a tuple"));
     assert!(refused("'a' + 1").contains("expected numbers, this is a string"));
