@@ -167,7 +167,9 @@ fn ttir(file: &LaunchFile, index: usize, files: &Files, known: &[Kernel]) -> Res
         });
     }
     if let Some(missing) = files.missing(path) {
-        return Err(missing.at(file.source(), reference.span.clone(), "the kernel").into());
+        return Err(missing
+            .at(file.source(), reference.span.clone(), "the kernel")
+            .into());
     }
     let ttir = files.text(path).map_err(|why| {
         file.error(
@@ -289,10 +291,13 @@ impl Opened {
     fn reached(&self, launch: &Launch) -> impl Iterator<Item = &Tensor> {
         let tensors = self.bound.tensors();
         let tensor = move |id: TensorId| tensors.get(id.0 as usize);
-        let given = launch.arguments.iter().filter_map(move |argument| match argument {
-            Argument::Tensor(id) | Argument::Descriptor { tensor: id, .. } => tensor(*id),
-            Argument::Scalar { .. } | Argument::Null => None,
-        });
+        let given = launch
+            .arguments
+            .iter()
+            .filter_map(move |argument| match argument {
+                Argument::Tensor(id) | Argument::Descriptor { tensor: id, .. } => tensor(*id),
+                Argument::Scalar { .. } | Argument::Null => None,
+            });
         given.flat_map(move |t| t.pointers.iter().filter_map(move |id| tensor(*id)).chain([t]))
     }
 

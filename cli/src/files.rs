@@ -107,7 +107,8 @@ impl Files {
             return None;
         }
         let error = no_file(&path);
-        let is_here = !folder.as_os_str().is_empty() && Path::new(name).is_relative() && Path::new(name).exists();
+        let is_here =
+            !folder.as_os_str().is_empty() && Path::new(name).is_relative() && Path::new(name).exists();
         if !is_here {
             return Some(error);
         }
@@ -210,7 +211,10 @@ impl tilescope_frontend::source::Files for PythonFiles {
                 if !file.is_file() {
                     return Ok(None);
                 }
-                Source::new(file.to_string_lossy(), utf8(read(&file, MAX_FILE_BYTES as u64)?)?)
+                Source::new(
+                    file.to_string_lossy(),
+                    python_text(read(&file, MAX_FILE_BYTES as u64)?)?,
+                )
             }
             Files::Example(example) => match example.file(path) {
                 Some(text) => Source::new(path, text),
@@ -263,7 +267,10 @@ fn no_file(path: &Path) -> Box<Error> {
     if !folder.is_dir() {
         return error.note(format!("there is no folder `{}`", folder.display()));
     }
-    let entries = std::fs::read_dir(folder).into_iter().flatten().take(MAX_NEIGHBOURS);
+    let entries = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .take(MAX_NEIGHBOURS);
     let mut names: Vec<String> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter(|name| Path::new(name).extension() == path.extension())
@@ -336,6 +343,34 @@ fn read(path: &Path, max: u64) -> std::result::Result<Vec<u8>, String> {
     let file = File::open(path).map_err(words)?;
     file.take(max).read_to_end(&mut bytes).map_err(words)?;
     Ok(bytes)
+}
+
+/// The text of a Python file: UTF-8, or Latin-1 where one of its first two lines says so (PEP 263).
+fn python_text(bytes: Vec<u8>) -> std::result::Result<String, String> {
+    let mut lines = bytes.split(|byte| *byte == b'\n').take(2);
+    let named = lines.find_map(coding);
+    match named.as_deref() {
+        Some("latin-1" | "latin1" | "iso-8859-1" | "iso8859-1" | "iso-latin-1" | "l1") => {
+            Ok(bytes.into_iter().map(char::from).collect())
+        }
+        named => utf8(bytes).map_err(|why| match named {
+            Some(named) if !matches!(named, "utf-8" | "utf8" | "ascii") => {
+                format!("it says that its encoding is {named}, which is not read: convert it to UTF-8")
+            }
+            _ => why,
+        }),
+    }
+}
+
+/// The encoding that a comment line names: `# -*- coding: latin-1 -*-`.
+fn coding(line: &[u8]) -> Option<String> {
+    let line = String::from_utf8_lossy(line);
+    let comment = line.trim_start().strip_prefix('#')?;
+    let after = &comment[comment.find("coding")? + "coding".len()..];
+    let name = after.strip_prefix([':', '='])?.trim_start();
+    let end = name.find(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c)));
+    let name = &name[..end.unwrap_or(name.len())];
+    Some(name.to_ascii_lowercase().replace('_', "-"))
 }
 
 fn utf8(bytes: Vec<u8>) -> std::result::Result<String, String> {

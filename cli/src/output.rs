@@ -41,7 +41,9 @@ impl Destination {
                 outputs.len(),
                 out.display()
             ))
-            .help("give --out a folder, a name that ends in .safetensors, or, for a single output, in .npy"));
+            .help(
+                "give --out a folder, a name that ends in .safetensors, or, for a single output, in .npy",
+            ));
         }
         let is_file = is_kind("safetensors");
         let folder = match is_file || is_npy {

@@ -57,7 +57,9 @@ pub fn compile(
 ) -> Result<Kernel> {
     let spec = &file.launches()[launch];
     if let Some(missing) = files.missing(&spec.kernel.path) {
-        return Err(missing.at(file.source(), spec.kernel.span.clone(), "the kernel").into());
+        return Err(missing
+            .at(file.source(), spec.kernel.span.clone(), "the kernel")
+            .into());
     }
     let module = program.load(&spec.kernel.path).map_err(|error| {
         // Only what is not in the file itself needs the place where it is named.
@@ -89,9 +91,8 @@ pub fn compile(
 /// Verifies what was compiled, and describes it to the launch.
 fn finish(mut compiled: Compiled, request: &Request) -> Result<Kernel> {
     compiled.module.name_values();
-    let module = VerifiedModule::new(compiled.module).map_err(|errors| {
-        errors.into_iter().map(ours).collect::<Vec<_>>()
-    })?;
+    let module = VerifiedModule::new(compiled.module)
+        .map_err(|errors| errors.into_iter().map(ours).collect::<Vec<_>>())?;
     let function = module.kernels().next().map(|(id, _)| id);
     let function = function
         .ok_or_else(|| Error::unsupported(format!("`{}` compiles to no public function", request.kernel)))?;
@@ -530,7 +531,13 @@ mod tests {
     /// A kernel cannot be to blame for IR that does not verify; what the verifier does not support it says itself.
     #[test]
     fn what_the_front_end_makes_wrong_is_a_bug() {
-        assert_eq!(Status::of(&ours(Error::input("operands differ"))), Status::Internal);
-        assert_eq!(Status::of(&ours(Error::unsupported("a call"))), Status::Unsupported);
+        assert_eq!(
+            Status::of(&ours(Error::input("operands differ"))),
+            Status::Internal
+        );
+        assert_eq!(
+            Status::of(&ours(Error::unsupported("a call"))),
+            Status::Unsupported
+        );
     }
 }

@@ -327,7 +327,7 @@ impl Cx<'_> {
         let items = match value {
             Value::Str(text) => text.len() / 8,
             Value::Tuple(tuple) => tuple.items.len(),
-            Value::List(items) => items.borrow().len(),
+            Value::List(items) | Value::Set(items) => items.borrow().len(),
             Value::Dict(entries) => entries.borrow().len(),
             _ => 0,
         };

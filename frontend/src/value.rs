@@ -37,6 +37,8 @@ pub enum Value {
     Tuple(Tuple),
     /// A list of host code: heuristics, autotune, module level.
     List(Rc<RefCell<Vec<Value>>>),
+    /// A set of host code: items that differ, in order of insertion (Python's own order is none that one can rely on).
+    Set(Rc<RefCell<Vec<Value>>>),
     /// A dictionary of host code, in order of insertion.
     Dict(Rc<RefCell<Vec<(Value, Value)>>>),
     /// A run-time number, pointer, block or block pointer.

@@ -60,6 +60,10 @@ pub fn trials() -> Vec<Trial> {
         .filter(|example| !example.name.contains('-'))
         .map(|example| Trial::test(format!("python/init/{}", example.name), move || init(example)))
         .collect();
+    for path in python_files(&data().join("init")) {
+        let test = format!("python/init/{}", name(&path));
+        trials.push(Trial::test(test, move || guessed(&path)));
+    }
     let cases = cases
         .into_iter()
         .filter(|case| !MADE_BY_HAND.contains(&case.test.as_str()));
@@ -76,6 +80,32 @@ fn init(example: &Example) -> Result<(), Failed> {
     let output = tilescope(&folder).args(["check", &launch]).output()?;
     if !written.status.success() || !output.status.success() || !output.stderr.is_empty() {
         return Err(format!("{}\n{}", said(&written), said(&output)).into());
+    }
+    Ok(())
+}
+
+fn python_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut files: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|e| e == "py"))
+        .collect();
+    files.sort();
+    files
+}
+
+/// What `init` guesses for the one kernel of a file of `tests/init` is a launch in which nothing is wrong.
+fn guessed(path: &Path) -> Result<(), Failed> {
+    let folder = scratch(&format!("init-{}", name(path)));
+    std::fs::copy(path, folder.join("k.py"))?;
+    let written = tilescope(&folder)
+        .args(["init", "k.py", "-o", "k.launch.toml"])
+        .output()?;
+    let output = tilescope(&folder).args(["check", "k.launch.toml"]).output()?;
+    let is_ok = String::from_utf8_lossy(&output.stdout).starts_with("k.launch.toml: ok (");
+    if !written.status.success() || !is_ok || !output.stderr.is_empty() {
+        let guess = std::fs::read_to_string(folder.join("k.launch.toml")).unwrap_or_default();
+        return Err(format!("{}\n{guess}\n{}", said(&written), said(&output)).into());
     }
     Ok(())
 }

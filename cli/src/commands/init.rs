@@ -103,7 +103,11 @@ fn find(
     Err(match near {
         Some(near) => error.help(format!("did you mean `{near}`?")),
         None => {
-            let names = if outer.is_empty() { &names[..] } else { &names[..outer.len()] };
+            let names = if outer.is_empty() {
+                &names[..]
+            } else {
+                &names[..outer.len()]
+            };
             error.help(format!("write {shown}::NAME with one of {}", names.join(", ")))
         }
     })

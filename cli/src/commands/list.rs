@@ -28,8 +28,10 @@ pub fn run(args: &List, terminal: &Terminal) -> Result<Status> {
 fn list(args: &List) -> Result<String, Box<Error>> {
     let file = args.file.to_string_lossy();
     if let Some((file, _)) = file.split_once("::").filter(|_| !args.file.exists()) {
-        return Err(Error::input(String::from("`list` takes a file, and lists all of its kernels"))
-            .help(format!("tilescope list {file}")));
+        return Err(
+            Error::input(String::from("`list` takes a file, and lists all of its kernels"))
+                .help(format!("tilescope list {file}")),
+        );
     }
     let (files, name) = files::open_python(&args.file)?;
     let program = Program::new(&files, Vec::new());

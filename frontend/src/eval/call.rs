@@ -14,6 +14,7 @@ use crate::cx::{Args, Cx, Frame, Locals, Mode, Place, Result, Returns, Scope};
 use crate::konst;
 use crate::language::{Builtin, Kind};
 use crate::limits::MAX_CALLS;
+use crate::source::UNKNOWN_NAME;
 use crate::types::Ty;
 use crate::value::{Closure, Function, FunctionKind, Value};
 
@@ -149,7 +150,17 @@ impl Cx<'_> {
             },
             // What host code calls of unknown libraries is mostly of no consequence.
             Value::Opaque(_) if self.scope.mode == Mode::Host => Ok(function.clone()),
-            Value::Opaque(why) => Err(self.opaque(why)),
+            Value::Opaque(why) => Err(match of_host_library(why) {
+                Some((library, name)) => {
+                    let error = self.error(format!("a kernel cannot call `{library}.{name}`"));
+                    let error = error.note("its values are not tensors of the host, but blocks of their elements");
+                    match crate::language::slips::instead(name) {
+                        Some(write) => error.help(write),
+                        None => error,
+                    }
+                }
+                None => self.opaque(why),
+            }),
             Value::Error => Ok(Value::Error),
             Value::Type(_) => Err(self
                 .error(format!("{} cannot be called", function.describe()))
@@ -441,6 +452,17 @@ impl Cx<'_> {
             None => error,
         }
     }
+}
+
+/// The library and the name in it, where something is not known because it is a function of the host's tensors.
+fn of_host_library(why: &str) -> Option<(&str, &str)> {
+    let dotted = why.strip_prefix('`')?.strip_suffix(UNKNOWN_NAME)?;
+    let library = ["torch", "numpy", "scipy", "jax"].into_iter().find(|library| {
+        dotted
+            .strip_prefix(library)
+            .is_some_and(|rest| rest.starts_with('.'))
+    })?;
+    Some((library, dotted.rsplit('.').next()?))
 }
 
 impl Args {

@@ -247,6 +247,9 @@ impl Cx<'_> {
             }
             return Ok(konst::dict(entries));
         }
+        if comprehension.kind == ComprehensionKind::Set {
+            return konst::set(items).map_err(|why| self.error(why));
+        }
         Ok(if jit {
             Value::tuple(items)
         } else {

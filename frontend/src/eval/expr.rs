@@ -25,10 +25,14 @@ const STACK_MORE: usize = 1 << 20;
 
 /// What to do where the reason is a file that is not there.
 fn not_found(error: Box<tilescope_diagnostics::Error>, why: &str) -> Box<tilescope_diagnostics::Error> {
-    match why.ends_with(NOT_FOUND) {
-        true => error.help("add the folder that holds it to the Python path (`--python-path`)"),
-        false => error,
+    if !why.ends_with(" is not found") && !why.ends_with(NOT_FOUND) {
+        return error;
     }
+    error.help(match why.starts_with("the module `.") {
+        // No Python path leads there.
+        true => "it is looked up in the file's own package: name the file where it stands there, not a copy",
+        false => "add the folder that holds it to the Python path (`--python-path`)",
+    })
 }
 
 impl Cx<'_> {
@@ -147,7 +151,10 @@ impl Cx<'_> {
                 .error("a kernel cannot define a `lambda`")
                 .help("write a function with `@triton.jit` at the top level of the file")),
             ExprKind::Dict(entries) if self.scope.mode == Mode::Host => self.dict(entries),
-            ExprKind::Set(items) if self.scope.mode == Mode::Host => Ok(konst::list(self.items(items)?)),
+            ExprKind::Set(items) if self.scope.mode == Mode::Host => {
+                let items = self.items(items)?;
+                konst::set(items).map_err(|why| self.error(why))
+            }
             ExprKind::Dict(_) => Err(self.error("a kernel cannot make a dictionary")),
             ExprKind::Set(_) => Err(self.error("a kernel cannot make a set")),
             ExprKind::Starred(_) => Err(self.error("`*` stands only in the arguments of a call")),
@@ -220,11 +227,24 @@ impl Cx<'_> {
         if let Some((_, why)) = self.scope.lost.iter().rev().find(|(n, _)| n == name) {
             return error.note(why.to_string());
         }
+        if let Some((line, dotted)) = self.program.missing_star(self.scope.module) {
+            let error = self.unsupported(format!("`{name}` is not defined in this file"));
+            return not_found(
+                error.note(format!(
+                    "it may come from `from {dotted} import *` in line {line}: that module is not found"
+                )),
+                &format!("the module `{dotted}` is not found"),
+            );
+        }
         let globals = self.program.names(self.scope.module);
         let known = self.scope.locals.names().chain(globals.iter().map(|n| &**n));
-        match closest(name, known) {
-            Some(near) => error.help(format!("did you mean `{near}`?")),
-            None => error,
+        match (
+            closest(name, known),
+            crate::language::slips::of_the_language(name),
+        ) {
+            (Some(near), _) => error.help(format!("did you mean `{near}`?")),
+            (None, Some(write)) => error.help(write),
+            (None, None) => error,
         }
     }
 

@@ -3,7 +3,8 @@
 //! As Triton does it: a constant that decides an `and` or `or` is its value and what follows is not evaluated; other
 //! constants have no part in the result; run-time operands are combined from the right.
 
-use tilescope_ir::{Attrs, OpCode};
+use tilescope_ir::build::OpenRegion;
+use tilescope_ir::{Attrs, BlockId, OpCode};
 
 use crate::ast::{BoolOp, CompareOp, Expr, Name};
 use crate::cx::{Args, Cx, Mode, Result};
@@ -127,8 +128,23 @@ impl Cx<'_> {
         self.scope.regions -= 1;
         self.scope.locals = locals;
         self.b.move_to(outer);
-        let Some([(then_region, then_block, a), (else_region, else_block, b)]) = sides? else {
-            return Ok(Value::Error);
+        let (then_side, else_side) = match sides? {
+            Some(sides) => sides,
+            None => return Ok(Value::Error),
+        };
+        let (then_region, then_block, a) = then_side;
+        let (else_region, else_block, b) = else_side;
+        let (Some(a), Some(b)) = (a, b) else {
+            // `tl.store(…) if c else tl.store(…)`: run for what they do.
+            self.b.move_to(then_block);
+            let then_region = self.b.close_region(then_region, OpCode::Yield, Vec::new());
+            self.b.move_to(else_block);
+            let else_region = self.b.close_region(else_region, OpCode::Yield, Vec::new());
+            self.b.move_to(outer);
+            let regions = vec![then_region, else_region];
+            self.b
+                .op_with_regions(OpCode::If, &[condition.value], Attrs::None, &[], regions);
+            return Ok(Value::None);
         };
         if a.ty != b.ty {
             return Err(self
@@ -164,21 +180,21 @@ impl Cx<'_> {
         }
     }
 
-    /// Both sides, each in a region left open; none if one is in error.
-    #[allow(clippy::type_complexity, reason = "two sides, used once")]
+    /// Both sides, each in a region left open, without a value where neither has one; none if one is in error.
     fn choice_sides(
         &mut self,
-        outer: tilescope_ir::BlockId,
+        outer: BlockId,
         then: &Expr,
         otherwise: &Expr,
-    ) -> Result<Option<[(tilescope_ir::build::OpenRegion, tilescope_ir::BlockId, Tensor); 2]>> {
+    ) -> Result<Option<(Side, Side)>> {
         let (then_region, _) = self.b.open_region(&[]);
         let then_block = self.b.cursor();
         let a = self.expr(then)?;
         if a.has_error() {
             return Ok(None);
         }
-        let a = self.to_tensor(&a)?;
+        let nothing = matches!(a, Value::None);
+        let a = if nothing { None } else { Some(self.to_tensor(&a)?) };
         self.b.move_to(outer);
         let (else_region, _) = self.b.open_region(&[]);
         let else_block = self.b.cursor();
@@ -186,10 +202,19 @@ impl Cx<'_> {
         if b.has_error() {
             return Ok(None);
         }
-        let b = self.to_tensor(&b)?;
-        Ok(Some([(then_region, then_block, a), (else_region, else_block, b)]))
+        let b = match b {
+            Value::None if nothing => None,
+            b => Some(self.to_tensor(&b)?),
+        };
+        if nothing && b.is_some() {
+            self.to_tensor(&Value::None)?;
+        }
+        Ok(Some(((then_region, then_block, a), (else_region, else_block, b))))
     }
 }
+
+/// One side of a run-time choice: its region, left open, the block that it ends in, its value.
+type Side = (OpenRegion, BlockId, Option<Tensor>);
 
 /// `a is b`.
 fn identical(l: &Value, r: &Value) -> bool {

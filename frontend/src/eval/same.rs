@@ -26,7 +26,7 @@ impl Value {
             (Value::Slice(a), Value::Slice(b)) => {
                 Rc::ptr_eq(a, b) || a.iter().zip(b.iter()).all(|(a, b)| a.same(b))
             }
-            (Value::List(a), Value::List(b)) => Rc::ptr_eq(a, b),
+            (Value::List(a), Value::List(b)) | (Value::Set(a), Value::Set(b)) => Rc::ptr_eq(a, b),
             (Value::Dict(a), Value::Dict(b)) => Rc::ptr_eq(a, b),
             (Value::Function(a), Value::Function(b)) => Rc::ptr_eq(a, b) || Rc::ptr_eq(&a.def, &b.def),
             (Value::Method(a), Value::Method(b)) => a.0.same(&b.0) && a.1.same(&b.1),
@@ -105,7 +105,7 @@ impl Value {
                 }
                 write!(out, "]")
             }
-            Value::List(list) => write!(out, "list {:p}", Rc::as_ptr(list)),
+            Value::List(list) | Value::Set(list) => write!(out, "list {:p}", Rc::as_ptr(list)),
             Value::Dict(dict) => write!(out, "dict {:p}", Rc::as_ptr(dict)),
             Value::Function(function) => write!(out, "fn {:p}", Rc::as_ptr(&function.def)),
             Value::Method(method) => {

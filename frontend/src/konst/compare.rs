@@ -79,6 +79,12 @@ fn equal_within(left: &Value, right: &Value, depth: usize, budget: &mut usize) -
         (Value::Str(l), Value::Str(r)) => l == r,
         (Value::Tuple(l), Value::Tuple(r)) => all(&l.items, &r.items),
         (Value::List(l), Value::List(r)) => Rc::ptr_eq(l, r) || all(&l.borrow(), &r.borrow()),
+        (Value::Set(l), Value::Set(r)) => {
+            let (l, r) = (l.borrow(), r.borrow());
+            l.len() == r.len()
+                && l.iter()
+                    .all(|l| r.iter().any(|r| equal_within(l, r, depth + 1, budget)))
+        }
         (Value::Dict(l), Value::Dict(r)) => {
             let (l, r) = (l.borrow(), r.borrow());
             l.len() == r.len()
@@ -126,7 +132,7 @@ pub fn identical(left: &Value, right: &Value) -> bool {
         (Value::Builtin(l), Value::Builtin(r)) => std::ptr::eq(*l, *r),
         (Value::Class(l), Value::Class(r)) => Rc::ptr_eq(l, r) || same_class(l, r),
         (Value::Tuple(l), Value::Tuple(r)) => Rc::ptr_eq(&l.items, &r.items),
-        (Value::List(l), Value::List(r)) => Rc::ptr_eq(l, r),
+        (Value::List(l), Value::List(r)) | (Value::Set(l), Value::Set(r)) => Rc::ptr_eq(l, r),
         (Value::Dict(l), Value::Dict(r)) => Rc::ptr_eq(l, r),
         (Value::Instance(l), Value::Instance(r)) => {
             Rc::ptr_eq(l, r)
@@ -199,7 +205,7 @@ fn contains(container: &Value, item: &Value) -> Result<bool> {
     match (container, item) {
         (Value::Str(text), Value::Str(part)) => Ok(text.contains(&**part)),
         (Value::Tuple(tuple), _) => Ok(tuple.items.iter().any(|v| equal(v, item))),
-        (Value::List(items), _) => Ok(items.borrow().iter().any(|v| equal(v, item))),
+        (Value::List(items) | Value::Set(items), _) => Ok(items.borrow().iter().any(|v| equal(v, item))),
         (Value::Dict(entries), _) => Ok(entries.borrow().iter().any(|(k, _)| equal(k, item))),
         (Value::Class(class), _) => Ok(class.members.iter().any(|(_, v)| equal(v, item))),
         _ => Err(format!(

@@ -146,7 +146,7 @@ pub(super) fn positions(parts: &[Value; 3], len: usize) -> Result<Vec<usize>> {
 pub fn iterate(value: &Value) -> Result<Vec<Value>> {
     match value {
         Value::Tuple(tuple) => Ok(tuple.items.to_vec()),
-        Value::List(items) => Ok(items.borrow().clone()),
+        Value::List(items) | Value::Set(items) => Ok(items.borrow().clone()),
         Value::Dict(entries) => Ok(entries.borrow().iter().map(|(key, _)| key.clone()).collect()),
         Value::Str(text) => Ok(text
             .chars()
@@ -213,7 +213,7 @@ pub fn count(start: &BigInt, stop: &BigInt, step: &BigInt) -> Result<usize> {
 pub fn len(value: &Value) -> Result<usize> {
     match value {
         Value::Tuple(tuple) => Ok(tuple.items.len()),
-        Value::List(items) => Ok(items.borrow().len()),
+        Value::List(items) | Value::Set(items) => Ok(items.borrow().len()),
         Value::Dict(entries) => Ok(entries.borrow().len()),
         Value::Str(text) => Ok(text.chars().count()),
         Value::Range(range) => {

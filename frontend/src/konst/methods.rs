@@ -5,7 +5,7 @@ use super::{
     Result, as_i64, as_int, bounded_len, compare::equal, compare::order, dict, format, index, list, text,
     type_name,
 };
-use crate::ast::Name;
+use crate::ast::{BinaryOp, Name};
 use crate::value::Value;
 
 /// Arguments of a method.
@@ -72,8 +72,19 @@ pub fn has(value: &Value, name: &str) -> bool {
             "zfill",
         ],
         Value::List(_) => &[
-            "append", "add", "clear", "copy", "count", "extend", "index", "insert", "pop", "remove",
-            "reverse", "sort", "update",
+            "append", "clear", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse",
+            "sort",
+        ],
+        Value::Set(_) => &[
+            "add",
+            "copy",
+            "difference",
+            "discard",
+            "intersection",
+            "issubset",
+            "symmetric_difference",
+            "union",
+            "update",
         ],
         Value::Tuple(_) => &["count", "index", "_asdict", "_replace"],
         Value::Dict(_) => &[
@@ -102,6 +113,7 @@ pub fn call(value: &Value, name: &str, given: &Given<'_>) -> Result {
     let result = match value {
         Value::Str(text) => string(text, name, given)?,
         Value::List(items) => list_method(items, name, given)?,
+        Value::Set(items) => set_method(items, name, given)?,
         Value::Tuple(tuple) => match name {
             "_asdict" | "_replace" => named_tuple(tuple, name, given)?,
             _ => sequence(&tuple.items, name, given)?,
@@ -324,14 +336,12 @@ fn list_method(cell: &Items, name: &str, given: &Given<'_>) -> Result<Option<Val
     // Arguments are looked at before the list is borrowed to be changed: it may be among them.
     let len = cell.borrow().len();
     match name {
-        "append" | "add" => {
+        "append" => {
             bounded_len(len + 1)?;
             let item = given.value(0)?.clone();
-            if name == "append" || !cell.borrow().iter().any(|v| equal(v, &item)) {
-                cell.borrow_mut().push(item);
-            }
+            cell.borrow_mut().push(item);
         }
-        "extend" | "update" => {
+        "extend" => {
             let more = index::iterate(given.value(0)?)?;
             bounded_len(len + more.len())?;
             cell.borrow_mut().extend(more);
@@ -381,6 +391,56 @@ fn list_method(cell: &Items, name: &str, given: &Given<'_>) -> Result<Option<Val
         _ => return sequence(&cell.borrow(), name, given),
     }
     Ok(Some(Value::None))
+}
+
+fn set_method(cell: &Items, name: &str, given: &Given<'_>) -> Result<Option<Value>> {
+    let own = cell.borrow().clone();
+    let others = |given: &Given<'_>| given.args.iter().map(index::iterate).collect::<Result<Vec<_>>>();
+    let op = match name {
+        "union" | "update" => BinaryOp::Or,
+        "intersection" => BinaryOp::And,
+        "symmetric_difference" => BinaryOp::Xor,
+        _ => BinaryOp::Sub,
+    };
+    let joined = |more: Vec<Vec<Value>>| -> Result<Value> {
+        let mut all = own.clone();
+        for items in more {
+            let Value::Set(items) = super::set(items)? else {
+                continue;
+            };
+            all = super::combined(op, &all, &items.borrow());
+        }
+        super::set(all)
+    };
+    let changed = |items: Value| {
+        if let Value::Set(items) = items {
+            cell.replace(items.take());
+        }
+        Ok(Some(Value::None))
+    };
+    match name {
+        "union" | "intersection" | "difference" | "symmetric_difference" => joined(others(given)?).map(Some),
+        "update" => changed(joined(others(given)?)?),
+        "add" => {
+            bounded_len(own.len() + 1)?;
+            let mut all = own.clone();
+            all.push(given.value(0)?.clone());
+            changed(super::set(all)?)
+        }
+        "discard" => {
+            let item = std::slice::from_ref(given.value(0)?);
+            changed(super::set(super::combined(BinaryOp::Sub, &own, item))?)
+        }
+        "issubset" => {
+            let other = index::iterate(given.value(0)?)?;
+            let all = own
+                .iter()
+                .all(|item| other.iter().any(|other| equal(item, other)));
+            Ok(Some(Value::Bool(all)))
+        }
+        "copy" => super::set(own.clone()).map(Some),
+        _ => Ok(None),
+    }
 }
 
 /// Values in rising (or, keeping equal ones in place, falling) order.

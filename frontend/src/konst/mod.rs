@@ -46,6 +46,7 @@ pub fn type_name(value: &Value) -> &'static str {
         Value::Type(_) => "dtype",
         Value::Tuple(_) => "tuple",
         Value::List(_) => "list",
+        Value::Set(_) => "set",
         Value::Dict(_) => "dict",
         Value::Tensor(_) => "tensor",
         Value::Descriptor(_) => "tensor_descriptor",
@@ -99,7 +100,7 @@ pub fn truth(value: &Value) -> Result<bool> {
         Value::Float(float) => *float != 0.0,
         Value::Str(text) => !text.is_empty(),
         Value::Tuple(tuple) => !tuple.items.is_empty(),
-        Value::List(items) => !items.borrow().is_empty(),
+        Value::List(items) | Value::Set(items) => !items.borrow().is_empty(),
         Value::Dict(entries) => !entries.borrow().is_empty(),
         Value::Instance(instance) => int_member(instance).is_none_or(|int| !int.is_zero()),
         Value::Opaque(why) => return Err(why.to_string()),
@@ -181,6 +182,11 @@ pub fn binary(op: BinaryOp, left: &Value, right: &Value) -> Result {
                 list(repeated)
             })
         }
+        (BinaryOp::Or | BinaryOp::And | BinaryOp::Sub | BinaryOp::Xor, Value::Set(l), Value::Set(r)) => {
+            let (l, r) = (l.borrow(), r.borrow());
+            bounded_len(l.len() + r.len())?;
+            set(combined(op, &l, &r))
+        }
         (BinaryOp::Or, Value::Dict(l), Value::Dict(r)) => {
             let mut entries = l.borrow().clone();
             for (key, value) in r.borrow().iter() {
@@ -222,6 +228,36 @@ pub(crate) fn bounded_len(len: usize) -> Result<()> {
 /// A list.
 pub fn list(items: Vec<Value>) -> Value {
     Value::List(Rc::new(RefCell::new(items)))
+}
+
+/// Items that a set is made of, at most: each is compared with each.
+const MAX_SET: usize = 4096;
+
+/// A set of the different ones among some items.
+///
+/// # Errors
+/// More than 4096 items.
+pub fn set(items: Vec<Value>) -> Result {
+    if items.len() > MAX_SET {
+        return Err(format!("a set of more than {MAX_SET} items"));
+    }
+    Ok(Value::Set(Rc::new(RefCell::new(functions::distinct(items)))))
+}
+
+/// The items of `l op r`, for sets.
+pub(crate) fn combined(op: BinaryOp, l: &[Value], r: &[Value]) -> Vec<Value> {
+    let within = |items: &[Value], item: &Value| items.iter().any(|other| equal(other, item));
+    let left = l.iter().filter(|item| match op {
+        BinaryOp::Or => true,
+        BinaryOp::And => within(r, item),
+        _ => !within(r, item),
+    });
+    let right = r.iter().filter(|item| match op {
+        BinaryOp::Or => true,
+        BinaryOp::Xor => !within(l, item),
+        _ => false,
+    });
+    left.chain(right).cloned().collect()
 }
 
 /// A dictionary of entries whose keys differ.

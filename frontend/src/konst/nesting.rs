@@ -20,6 +20,7 @@ pub(crate) fn holds_containers(value: &Value) -> bool {
         value,
         Value::Tuple(_)
             | Value::List(_)
+            | Value::Set(_)
             | Value::Dict(_)
             | Value::Instance(_)
             | Value::Lambda(_)
@@ -39,7 +40,7 @@ fn fits(value: &Value, depth: usize, budget: &mut usize) -> bool {
     let mut inner = |value: &Value| fits(value, depth + 1, budget);
     match value {
         Value::Tuple(tuple) => tuple.items.iter().all(inner),
-        Value::List(items) => items.borrow().iter().all(inner),
+        Value::List(items) | Value::Set(items) => items.borrow().iter().all(inner),
         Value::Dict(entries) => entries
             .borrow()
             .iter()

@@ -88,6 +88,12 @@ fn write_repr(out: &mut String, value: &Value, depth: usize) {
             sequence(out, &items.borrow());
             write!(out, "]")
         }
+        Value::Set(items) if items.borrow().is_empty() => write!(out, "set()"),
+        Value::Set(items) => {
+            out.push('{');
+            sequence(out, &items.borrow());
+            write!(out, "}}")
+        }
         Value::Dict(entries) => {
             out.push('{');
             for (i, (key, value)) in entries.borrow().iter().enumerate() {

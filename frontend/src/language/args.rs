@@ -228,6 +228,11 @@ impl FromArg for Tensors {
 impl FromArg for Callable {
     fn from_arg(cx: &mut Cx<'_>, arg: Arg<'_>) -> Result<Self> {
         match arg.value {
+            // Triton takes functions with `@triton.jit` alone: Python's own are none.
+            Value::Builtin(builtin) if builtin.module == "builtins" => {
+                let error = arg.mismatch(cx, "a function with `@triton.jit`");
+                Err(error.help("write one: `@triton.jit` above `def combine(a, b): return …`"))
+            }
             Value::Function(_) | Value::Method(_) | Value::Lambda(_) | Value::Builtin(_) => {
                 Ok(Callable(arg.value.clone()))
             }

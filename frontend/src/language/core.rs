@@ -5,7 +5,7 @@ use tilescope_ir::attrs::PropagateNan;
 
 use super::args::{Arg, FromArg, Ints, Operand};
 use super::operate::numbers;
-use super::{Builtin, builtins};
+use super::{Builtin, builtins, slips};
 use crate::ast::{BinaryOp, BoolOp};
 use crate::cx::{Cx, Result};
 use crate::semantic::arith::Extremum;
@@ -100,7 +100,16 @@ impl FromArg for Elem {
     fn from_arg(cx: &mut Cx<'_>, arg: Arg<'_>) -> Result<Self> {
         match arg.value {
             Value::Type(Ty::Scalar(elem) | Ty::Block(_, elem)) => Ok(*elem),
-            _ => Err(arg.mismatch(cx, "a type of numbers or pointers, such as `tl.float32`")),
+            other => {
+                let error = arg.mismatch(cx, "a type of numbers or pointers, such as `tl.float32`");
+                match other {
+                    Value::Str(text) => match slips::type_named(text) {
+                        Some(write) => Err(error.help(write)),
+                        None => Err(error),
+                    },
+                    _ => Err(error),
+                }
+            }
         }
     }
 }

@@ -27,6 +27,7 @@ impl Value {
                 Ok(list) => format!("a list of {}", counted(list.len(), "value")),
                 Err(_) => "a list".to_string(),
             },
+            Value::Set(_) => "a set".to_string(),
             Value::Dict(_) => "a dictionary".to_string(),
             Value::Tensor(tensor) => match &tensor.ty {
                 Ty::Block(..) => format!("a run-time block of type `{}`", tensor.ty),

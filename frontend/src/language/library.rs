@@ -11,7 +11,7 @@ use super::{Bound, Builtin, python, raw_builtins};
 use crate::ast::Name;
 use crate::cx::{Cx, Result};
 use crate::konst::{self, index, math};
-use crate::source::Found;
+use crate::source::{Found, UNKNOWN_NAME};
 use crate::types::{Dtype, Ty};
 use crate::value::{Class, ClassKind, Function, FunctionKind, Instance, Module, Value};
 
@@ -119,11 +119,7 @@ pub(super) fn attribute(module: &str, name: &str) -> Option<Value> {
         }
         _ => {}
     }
-    let unknown = || {
-        Some(Value::Opaque(
-            format!("`{dotted}` is not known to this version of tilescope").into(),
-        ))
-    };
+    let unknown = || Some(Value::Opaque(format!("`{dotted}{UNKNOWN_NAME}").into()));
     match module.split('.').next()? {
         "triton" => None,
         "math" => MATH
@@ -218,12 +214,15 @@ fn number(cx: &mut Cx<'_>, bound: &Bound) -> Result<Value> {
     }
     if args.iter().any(Value::is_runtime) {
         let name = bound.builtin.name;
-        return Err(cx
+        let error = cx
             .error(format!(
-                "`math.{name}` is Python's function and takes compile-time values"
+                "`{name}` is here a function of Python's libraries, which takes compile-time values"
             ))
-            .note("one of its arguments is known only at run time")
-            .help("functions of run-time values are in `tl.math` and `tl.extra.libdevice`"));
+            .note("one of its arguments is known only at run time");
+        return Err(match super::slips::instead(name) {
+            Some(write) => error.help(write),
+            None => error.help("functions of run-time values are in `tl.math` and `tl.extra.libdevice`"),
+        });
     }
     math::call(bound.builtin.name, &args).map_err(|why| cx.error(why))
 }

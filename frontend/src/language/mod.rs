@@ -30,6 +30,7 @@ pub mod python;
 mod ragged;
 mod random;
 mod reduce;
+pub(crate) mod slips;
 mod sort;
 mod target;
 #[cfg(test)]

@@ -11,7 +11,7 @@ use tilescope_diagnostics::{Error, closest};
 
 use super::{
     Builtin, Kind, core, dot, hints, iterate, libdevice, libdevice_table, math, memory, operate, ragged,
-    random, reduce, sort, target, triton, types,
+    random, reduce, slips, sort, target, triton, types,
 };
 use crate::cx::Cx;
 use crate::types::{Dtype, Elem, PtrTy, Ty};
@@ -86,8 +86,8 @@ pub fn rows() -> impl Iterator<Item = &'static Builtin> {
     TABLES.iter().copied().flatten()
 }
 
-const TL: &str = "triton.language";
-const LIBDEVICE: &str = "triton.language.extra.libdevice";
+pub(super) const TL: &str = "triton.language";
+pub(super) const LIBDEVICE: &str = "triton.language.extra.libdevice";
 
 /// Modules with the tables that they show, their own first.
 static MODULES: &[(&str, &[&str])] = &[
@@ -342,16 +342,28 @@ impl Cx<'_> {
     /// The error of an attribute that does not exist, with the name that may be meant.
     pub fn no_attribute(&self, value: &Value, name: &str) -> Box<Error> {
         let (what, names) = match value {
-            Value::Module(Module::Known(module)) => (format!("module `{module}`"), names(module)),
+            Value::Module(Module::Known(module)) => {
+                if module.starts_with(TL)
+                    && let Some(write) = slips::instead(name)
+                {
+                    let error = self.error(format!("module `{module}` has no attribute `{name}`"));
+                    return error.help(write);
+                }
+                (format!("module `{module}`"), names(module))
+            }
             Value::Tensor(_) => (value.describe(), super::attributes::tensor_names()),
             Value::Descriptor(_) => (value.describe(), super::attributes::descriptor_names()),
             Value::Type(_) => (value.describe(), super::attributes::type_names()),
             _ => (value.describe(), Vec::new()),
         };
         let error = self.error(format!("{what} has no attribute `{name}`"));
-        match closest(name, names) {
-            Some(near) => error.help(format!("did you mean `{near}`?")),
-            None => error,
+        match (closest(name, names), value) {
+            (Some(near), _) => error.help(format!("did you mean `{near}`?")),
+            (None, Value::Tensor(_)) => match slips::instead_of_method(name) {
+                Some(write) => error.help(write),
+                None => error,
+            },
+            (None, _) => error,
         }
     }
 }

@@ -133,7 +133,7 @@ fn constant(name: &str, bound: &Bound) -> konst::Result {
         },
         "tuple" => index::iterate(arg(0)).map(Value::tuple),
         "list" | "iter" => index::iterate(arg(0)).map(konst::list),
-        "set" | "frozenset" => Ok(konst::list(functions::distinct(index::iterate(arg(0))?))),
+        "set" | "frozenset" => konst::set(index::iterate(arg(0))?),
         "dict" => dict(arg(0), arg(1)),
         "range" => range(arg(0), arg(1), arg(2)),
         "slice" => Ok(match arg(1) {
@@ -230,6 +230,7 @@ fn class_of(value: &Value) -> Option<Value> {
             None => python("tuple"),
         },
         Value::List(_) => python("list"),
+        Value::Set(_) => python("set"),
         Value::Dict(_) => python("dict"),
         Value::Range(_) => python("range"),
         Value::Instance(instance) => Some(Value::Class(instance.class.clone())),
@@ -267,7 +268,8 @@ fn is_instance(value: &Value, class: &Value, subclass: bool) -> konst::Result<bo
             (Value::Int(_), "int") => Ok(true),
             (Value::Instance(instance), "int") => Ok(instance.class.kind == ClassKind::IntEnum),
             (Value::Float(_), "float") | (Value::Str(_), "str") | (Value::Dict(_), "dict") => Ok(true),
-            (Value::Tuple(_), "tuple") | (Value::List(_), "list" | "set" | "frozenset") => Ok(true),
+            (Value::Tuple(_), "tuple") | (Value::List(_), "list") => Ok(true),
+            (Value::Set(_), "set" | "frozenset") => Ok(true),
             (Value::Range(_), "range" | "static_range") => Ok(true),
             (Value::Class(_) | Value::Type(_), "type") | (_, "object") => Ok(true),
             (Value::Tensor(_), "tensor" | "base_value") => Ok(true),
@@ -290,7 +292,11 @@ fn keys(cx: &mut Cx<'_>, items: &[Value], key: &Value) -> Result<Vec<Value>> {
     let span = cx.place.span;
     let mut keys = Vec::with_capacity(items.len());
     for item in items {
-        keys.push(cx.call(key, Args::of(vec![item.clone()], span))?);
+        let value = cx.call(key, Args::of(vec![item.clone()], span))?;
+        if let Value::Opaque(why) = &value {
+            return Err(cx.opaque(why));
+        }
+        keys.push(value);
     }
     Ok(keys)
 }

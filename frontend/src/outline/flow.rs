@@ -48,6 +48,8 @@ pub(super) struct Flow {
     pub units: Vec<Index>,
     /// Parameters from whose memory it was loaded.
     pub data: BTreeSet<Name>,
+    /// The type that it was just converted to, as the language names it.
+    pub converted: Option<Name>,
 }
 
 /// What is done to memory.
@@ -104,16 +106,60 @@ pub(super) struct Facts {
     pub types: BTreeSet<Name>,
     /// Parameters given to a keyword argument that takes a few strings.
     pub words: BTreeMap<Name, &'static str>,
+    /// Compile-time parameters that are sizes or strides, as run-time parameters mostly are.
+    pub sizes: BTreeSet<Name>,
+    /// Parameters that the kernel mentions.
+    pub used: BTreeSet<Name>,
+    /// The types that values are converted to where they are stored, by parameter.
+    pub stored: BTreeMap<Name, Name>,
+    /// It multiplies matrices.
+    pub multiplies: bool,
 }
 
 /// Follows the values of a kernel.
+///
+/// Twice where sizes or strides are compile-time parameters: which of these are no blocks shows only at the end of the
+/// text, and decides what everything that they multiply and bound is.
 pub(super) fn follow(def: &FunctionDef, functions: &[Rc<FunctionDef>], constexprs: BTreeSet<Name>) -> Facts {
+    let first = follow_once(def, functions, &constexprs);
+    let sizes: BTreeSet<Name> = constexprs
+        .iter()
+        .filter(|name| {
+            let is_stride = name.to_lowercase().contains("stride");
+            let is_size = first.sizes.contains(*name) && !first.blocks.contains(*name);
+            (is_stride || is_size) && !named_like_a_block(name)
+        })
+        .cloned()
+        .collect();
+    if sizes.is_empty() {
+        return Facts { sizes, ..first };
+    }
+    let others = constexprs.difference(&sizes).cloned().collect();
+    let second = follow_once(def, functions, &others);
+    Facts { sizes, ..second }
+}
+
+/// Whether a parameter is the size of a block, by its name.
+pub(super) fn named_like_a_block(name: &str) -> bool {
+    let name = name.to_lowercase();
+    ["block", "tile", "chunk", "group"]
+        .iter()
+        .any(|word| name.contains(word))
+}
+
+fn follow_once(def: &FunctionDef, functions: &[Rc<FunctionDef>], constexprs: &BTreeSet<Name>) -> Facts {
     let params = def.params.positional.iter().chain(&def.params.keyword_only);
     let params: BTreeSet<Name> = params.map(|param| param.ident.name.clone()).collect();
+    let mut used = BTreeSet::new();
+    walk::statements(&def.body, &mut |expr| {
+        if let ExprKind::Name(name) = &expr.kind {
+            used.insert(name.clone());
+        }
+    });
     let mut pass = Pass {
         functions,
         params: &params,
-        constexprs: &constexprs,
+        constexprs,
         facts: Facts::default(),
         steps: MAX_STEPS,
         depth: 0,
@@ -124,7 +170,7 @@ pub(super) fn follow(def: &FunctionDef, functions: &[Rc<FunctionDef>], constexpr
         scope.insert(name.clone(), Flow::of(name));
     }
     pass.body(&def.body, &mut scope, &mut Flow::default());
-    pass.facts
+    Facts { used, ..pass.facts }
 }
 
 type Scope = HashMap<Name, Flow>;
@@ -153,6 +199,7 @@ impl Flow {
     /// All that either has; no address.
     fn with(mut self, other: Flow) -> Flow {
         self.base = None;
+        self.converted = None;
         self.mentions.extend(other.mentions);
         self.index = self.index.with(other.index);
         self.strides.extend(other.strides);
@@ -295,6 +342,17 @@ impl Pass<'_> {
         }
     }
 
+    /// Notes the compile-time parameter that an index is bounded by, if it is the only one.
+    fn note_size(&mut self, bound: &Flow) {
+        let sizes = bound.mentions.iter().filter(|name| {
+            self.constexprs.contains(*name) && !self.facts.blocks.contains(*name) && !named_like_a_block(name)
+        });
+        let sizes: Vec<Name> = sizes.cloned().collect();
+        if let [size] = sizes.as_slice() {
+            self.facts.sizes.insert(size.clone());
+        }
+    }
+
     /// The run-time parameter that a bound is made of.
     fn size(&self, flow: &Flow) -> Option<Name> {
         let run_time = |name: &&Name| self.params.contains(*name) && !self.constexprs.contains(*name);
@@ -357,6 +415,9 @@ impl Pass<'_> {
             }
             BinaryOp::Mul => self.product(left, right),
             BinaryOp::Mod => {
+                if !left.index.ranges.is_empty() {
+                    self.note_size(&right);
+                }
                 let size = self.size(&right).filter(|_| right.alone().is_some());
                 let mut all = flat(left.with(right));
                 if let Some(size) = size {
@@ -421,6 +482,9 @@ impl Pass<'_> {
             for (index, bound) in [(&left, &right), (&right, &left)] {
                 let plain = bound.index.ranges.is_empty()
                     && (bound.index.is_empty() || !index.index.ranges.is_empty());
+                if plain && !index.index.ranges.is_empty() {
+                    self.note_size(bound);
+                }
                 let size = self.size(bound).filter(|_| plain);
                 if let Some(size) = size.filter(|_| !index.index.is_empty()) {
                     self.facts.integers.insert(size.clone());
@@ -477,6 +541,14 @@ impl Pass<'_> {
                     _ => Some(self.value(of, scope)),
                 };
                 if let Some(object) = object {
+                    if let (true, Some(ExprKind::Attribute(_, ty))) =
+                        (&*name.name == "to", call.args.first().map(|a| &a.kind))
+                    {
+                        return Flow {
+                            converted: Some(ty.name.clone()),
+                            ..object
+                        };
+                    }
                     if let (true, Some(ExprKind::Name(ty))) =
                         (&*name.name == "to", call.args.first().map(|a| &a.kind))
                     {
@@ -510,8 +582,13 @@ impl Pass<'_> {
             _ => None,
         };
         if let Some(does) = does {
+            let converted = rest.first().and_then(|value| value.converted.clone());
+            if let (Does::Store, Some(base), Some(ty)) = (does, &first.base, converted) {
+                self.facts.stored.insert(base.clone(), ty);
+            }
             return self.access(does, first, false, span);
         }
+        self.facts.multiplies |= matches!(function, "dot" | "dot_scaled");
         let all = rest.into_iter().fold(Flow::default(), Flow::with);
         match function {
             "program_id" => {

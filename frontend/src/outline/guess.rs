@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::flow::{Access, Bound, Does, Facts, Index, follow};
+use super::flow::{Access, Bound, Does, Facts, Index, follow, named_like_a_block};
 use super::walk;
 use crate::ast::{Expr, ExprKind, Name, UnaryOp};
 use crate::source::{KernelInfo, KernelParam, Program};
@@ -167,6 +167,16 @@ impl Guesser<'_> {
                 let block = self.block(block);
                 format!("{blocks} * {block}")
             }
+            // Part of a block after another, in a loop.
+            (None, axes, _) if axes != 0 && index.scaled.iter().any(|(_, block)| !self.is_left(block)) => {
+                let mut scaled = index.scaled.iter().filter(|(_, block)| !self.is_left(block));
+                let Some((axis, block)) = scaled.next().cloned() else {
+                    return String::from("1");
+                };
+                let blocks = self.axis(axis);
+                let block = self.block(&block);
+                product(&[&blocks, &block])
+            }
             (None, axes, _) if axes != 0 => self.rows(axes.trailing_zeros() as u8),
             _ => {
                 let name = format!("n_{}", index.names.first().map_or("elements", |name| name));
@@ -175,8 +185,26 @@ impl Guesser<'_> {
         }
     }
 
+    /// Whether a parameter gets its value from the kernel, after shapes are evaluated.
+    fn is_left(&self, name: &Name) -> bool {
+        let param = self.kernel.params.iter().find(|param| param.name == *name);
+        param.is_some_and(|param| self.left_to_the_kernel(param).is_some())
+    }
+
     /// The number of programs of an axis that takes a row each.
     fn rows(&mut self, axis: u8) -> String {
+        // Where programs take blocks, what has one element for each has as many as there are blocks; shapes are
+        // evaluated before what the kernel chooses by itself.
+        let mut blocks = self
+            .facts
+            .scaled
+            .iter()
+            .filter(|(a, _)| *a == axis)
+            .map(|(_, block)| block);
+        let first = blocks.next();
+        if first.is_some() && first.into_iter().chain(blocks).all(|block| !self.is_left(block)) {
+            return self.axis(axis);
+        }
         let bounds = self.facts.bounds.iter();
         let mut own = bounds.filter(|bound| {
             let index = &bound.index;
@@ -323,7 +351,10 @@ impl Guesser<'_> {
     /// `stride_am`: the size `M`.
     fn letter(&self, stride: &str) -> Option<&Name> {
         let last = stride.rsplit('_').next()?.chars().last()?.to_ascii_lowercase();
-        let sized = |param: &&KernelParam| param.name.to_lowercase() == last.to_string() && !param.constexpr;
+        let sized = |param: &&KernelParam| {
+            let is_size = !param.constexpr || self.facts.sizes.contains(&param.name);
+            param.name.to_lowercase() == last.to_string() && is_size && *param.name != *stride
+        };
         self.kernel.params.iter().find(sized).map(|param| &param.name)
     }
 
@@ -371,7 +402,9 @@ impl Guesser<'_> {
         let mut all = self.facts.accesses.values().flatten();
         let indexes = all.any(|access| access.address.data.iter().any(|data| **data == *name));
         let lower = name.to_lowercase();
+        let converted = self.facts.stored.get(name).and_then(|ty| stored_type(ty));
         let (dtype, fill) = match () {
+            () if role != "in" && converted.is_some() => (converted.unwrap_or("f32"), None),
             () if indexes => ("i64", Some("zeros")),
             () if self.facts.integer_data.contains(name) => ("i32", Some("randint(0, 4)")),
             () if lower.contains("mask") && role == "in" => ("i1", Some("ones")),
@@ -413,6 +446,9 @@ impl Guesser<'_> {
 
     fn scalar(&mut self, param: &KernelParam) -> (GuessedValue, String) {
         let name = &param.name;
+        if let Some((value, why)) = by_name(name) {
+            return (expression(value), why.into());
+        }
         let is_size = self.vars.contains_key(&**name) && !name.to_lowercase().contains("stride");
         let mut shapes = self.shapes.values();
         if let Some(stride) = shapes
@@ -451,6 +487,9 @@ impl Guesser<'_> {
             return (expression(&size), String::new());
         }
         let annotated = param.annotation.as_ref().and_then(annotated_type);
+        if annotated.is_none() && !self.facts.used.contains(name) {
+            return (expression("1"), "the kernel does not use it".into());
+        }
         let (value, why) = match annotated {
             Some(Elem::Num(Dtype::Int1)) => ("true", "by its annotation"),
             Some(Elem::Num(dtype)) if dtype.is_int() => ("16", "by its annotation"),
@@ -460,7 +499,6 @@ impl Guesser<'_> {
             return (expression(value), why.into());
         }
         let (value, why) = match () {
-            () if lower.contains("eps") => ("1e-5", "by its name"),
             () if lower.contains("seed") => ("0", "by its name"),
             () if ["n", "m", "k"].contains(&&*lower) => ("16", "an integer, by its name"),
             () => ("1.0", "used in arithmetic: a float?"),
@@ -498,8 +536,25 @@ impl Guesser<'_> {
         if let Some((value, why)) = self.left_to_the_kernel(param) {
             return (value, why);
         }
+        let mut shapes = self.shapes.values();
+        let stride = shapes.find_map(|shape| shape.strides.get(name));
+        if let Some(stride) = stride.filter(|_| self.facts.sizes.contains(name) && named_like_a_stride(name))
+        {
+            return (expression(stride), "a stride, for dense tensors".into());
+        }
         if self.vars.contains_key(&**name) {
             return (expression(name), String::new());
+        }
+        if self.facts.sizes.contains(name) {
+            if named_like_a_stride(name) {
+                let why = "a stride, by its name; the kernel does not show of what";
+                return (expression("1"), why.into());
+            }
+            let size = self.size(name, "an index is compared with it");
+            return (expression(&size), String::new());
+        }
+        if let Some((value, why)) = by_name(name) {
+            return (expression(value), why.into());
         }
         let lower = name.to_lowercase();
         let bounds = self.facts.bounds.iter();
@@ -509,7 +564,7 @@ impl Guesser<'_> {
             whole && index.ranges.len() == 1 && index.ranges.contains(name)
         });
         let blocks = self.facts.blocks.len();
-        let looks_like_a_block = ["block", "tile", "chunk"].iter().any(|word| lower.contains(word));
+        let looks_like_a_block = named_like_a_block(name);
         if let Some(bound) = row {
             let size = bound.size.clone();
             let size = self.size(&size, "an index is compared with it");
@@ -524,10 +579,11 @@ impl Guesser<'_> {
         {
             let (size, why) = match blocks {
                 0 | 1 => ("256", "the size of a block: a power of two"),
-                _ => (
+                _ if self.facts.multiplies => (
                     "32",
                     "the size of a block: a power of two, 16 at least where tl.dot takes it",
                 ),
+                _ => ("32", "the size of a block: a power of two"),
             };
             if lower.contains("group") {
                 return (expression("4"), "by its name".into());
@@ -552,6 +608,7 @@ impl Guesser<'_> {
         match () {
             () if lower.contains("group") => (expression("4"), "by its name".into()),
             () if lower.contains("dim") => (expression("64"), "by its name".into()),
+            () if !self.facts.used.contains(name) => (expression("1"), "the kernel does not use it".into()),
             () => (expression("16"), "nothing in the kernel says what it is".into()),
         }
     }
@@ -616,6 +673,42 @@ fn with_shape(tensor: GuessedValue, dims: &[&str]) -> GuessedValue {
         },
         other => other,
     }
+}
+
+fn named_like_a_stride(name: &str) -> bool {
+    name.to_lowercase().contains("stride")
+}
+
+/// Parameters whose names say what they hold.
+fn by_name(name: &str) -> Option<(&'static str, &'static str)> {
+    let lower = name.to_lowercase();
+    Some(match lower.as_str() {
+        "ignore_index" | "ignored_index" => ("-100", "by its name: an index that no label has"),
+        _ if lower.ends_with("_idx") || lower.ends_with("start_index") => ("0", "by its name: the first"),
+        _ if lower.split('_').any(|word| word == "eps" || word == "epsilon") => ("1e-5", "by its name"),
+        _ => return None,
+    })
+}
+
+/// A type of the language as launch files call it.
+fn stored_type(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "int8" => "i8",
+        "int16" => "i16",
+        "int32" => "i32",
+        "int64" => "i64",
+        "uint8" => "u8",
+        "uint16" => "u16",
+        "uint32" => "u32",
+        "uint64" => "u64",
+        "float16" => "f16",
+        "bfloat16" => "bf16",
+        "float32" => "f32",
+        "float64" => "f64",
+        "float8e4nv" => "f8e4m3",
+        "float8e5" => "f8e5m2",
+        _ => return None,
+    })
 }
 
 /// A literal as launch files write it.

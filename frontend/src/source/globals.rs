@@ -20,6 +20,9 @@ use crate::value::{ClassKind, Function, FunctionKind, Module, Value};
 /// How the reason ends for what comes from a file that is not there.
 pub(crate) const NOT_FOUND: &str = "which it comes from, is not found";
 
+/// How the reason ends for a name of a library that is not known here.
+pub(crate) const UNKNOWN_NAME: &str = "` is not known to this version of tilescope";
+
 /// How the reason ends for what is being evaluated when it is asked for.
 const BY_ITSELF: &str = "is defined by itself";
 
@@ -272,9 +275,7 @@ impl Cx<'_> {
             }
         }
         Ok(match from {
-            Module::Known(library) => Global::opaque(format!(
-                "`{library}.{name}` is not known to this version of tilescope"
-            )),
+            Module::Known(library) => Global::opaque(format!("`{library}.{name}{UNKNOWN_NAME}")),
             Module::File(id) => {
                 let file = self.program.source(id);
                 Global::opaque(format!("{} has no `{name}`", file.name))

@@ -175,6 +175,24 @@ impl Program<'_> {
         }
     }
 
+    /// The first `from module import *` of a file whose module is not found: its line, and the module as it is written.
+    pub(crate) fn missing_star(&self, module: ModuleId) -> Option<(usize, String)> {
+        let file = self.file(module)?;
+        file.index.stars.iter().find_map(|star| {
+            let entry = file.index.entries.get(*star as usize)?;
+            let EntryKind::From {
+                module: from, level, ..
+            } = &entry.kind
+            else {
+                return None;
+            };
+            let found = self.find_module(module, from, *level).ok()?;
+            let line = file.source.line_column(entry.span.start as usize).0;
+            let dots = ".".repeat((*level).min(16) as usize);
+            (found == Found::Missing).then(|| (line, format!("{dots}{from}")))
+        })
+    }
+
     /// What a name or a chain of attributes stands for, if imports alone say it; conditions are not evaluated, and
     /// of several bindings the last one that leads somewhere counts.
     pub fn path_of(&self, module: ModuleId, expr: &Expr) -> Option<Path> {

@@ -28,7 +28,7 @@ pub use globals::Global;
 pub use imports::Path;
 pub use kernels::{KernelInfo, KernelParam};
 
-pub(crate) use globals::{EVERYTHING, Memo, NOT_FOUND};
+pub(crate) use globals::{EVERYTHING, Memo, NOT_FOUND, UNKNOWN_NAME};
 pub(crate) use imports::Found;
 pub(crate) use index::{EntryKind, Index, bound_by};
 

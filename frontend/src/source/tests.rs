@@ -362,3 +362,24 @@ fn kernels_inside_of_functions_see_their_variables() {
     assert_eq!(captured("x").as_deref(), Some("<unknown>"));
     assert_eq!(captured("width"), None);
 }
+
+#[test]
+fn sets_are_sets() {
+    let text = "a = {1, 2} | {3, 2}\nb = {1, 2} == {2, 1}\nc = {1, 2, 3} - {2} ^ {3, 4}\nd = set([1, True, 2])\n\
+                e = {1}.union([2], (3,)) & {3, 1}\nf = {x % 2 for x in range(9)}\ng = set()\n\
+                h = isinstance({1}, set), isinstance([1], set), 2 in {2}, bool(set()), len({1, 1})\n";
+    assert_eq!(one(text, "a"), "{1, 2, 3}");
+    assert_eq!(one(text, "b"), "True");
+    assert_eq!(one(text, "c"), "{1, 4}");
+    assert_eq!(one(text, "d"), "{1, 2}");
+    assert_eq!(one(text, "e"), "{1, 3}");
+    assert_eq!(one(text, "f"), "{0, 1}");
+    assert_eq!(one(text, "g"), "set()");
+    assert_eq!(one(text, "h"), "(True, False, True, False, 1)");
+    assert_eq!(
+        one("x = [1] | [2]\n", "x"),
+        "!`|` does not take values of the types list and list"
+    );
+    let many = one("x = set(range(5000))\n", "x");
+    assert!(many.contains("more than 4096"), "{many}");
+}

@@ -211,13 +211,15 @@ impl Reader<'_> {
     }
 
     fn grid(&self, item: &Item) -> Result<Vec<Expression>> {
-        let entries = item.expressions(self.source, "`grid`").map_err(|error| match &item.kind {
-            Kind::Str(_) | Kind::Plain(_) => {
-                let text = self.source.text.get(item.span.clone()).unwrap_or_default();
-                error.help(format!("an entry per axis: `grid = [{text}]`"))
-            }
-            _ => error,
-        })?;
+        let entries = item
+            .expressions(self.source, "`grid`")
+            .map_err(|error| match &item.kind {
+                Kind::Str(_) | Kind::Plain(_) => {
+                    let text = self.source.text.get(item.span.clone()).unwrap_or_default();
+                    error.help(format!("an entry per axis: `grid = [{text}]`"))
+                }
+                _ => error,
+            })?;
         if entries.is_empty() || entries.len() > 3 {
             let label = format!("{} entries", entries.len());
             return Err(self.error(&item.span, "`grid` has one to three entries", label));

@@ -489,7 +489,11 @@ impl<'a> Resolver<'a> {
 /// be the tensor, misspelt.
 pub(crate) fn expectations(file: &LaunchFile, tensors: &[Tensor]) -> Result<()> {
     let names = || tensors.iter().map(|tensor| tensor.name.as_str());
-    let Some(expect) = file.expect.iter().find(|expect| names().all(|name| name != expect.output)) else {
+    let Some(expect) = file
+        .expect
+        .iter()
+        .find(|expect| names().all(|name| name != expect.output))
+    else {
         return Ok(());
     };
     let message = format!("[expect] names `{}`, which is no tensor", expect.output);

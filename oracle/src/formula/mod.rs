@@ -347,7 +347,13 @@ impl Evaluator<'_> {
         if !FUNCTIONS.iter().any(|f| f.name == name) {
             return error;
         }
-        let text = |node: &Node| self.formula.source.text.get(node.span.clone()).unwrap_or_default();
+        let text = |node: &Node| {
+            self.formula
+                .source
+                .text
+                .get(node.span.clone())
+                .unwrap_or_default()
+        };
         let library = ["np", "numpy", "torch", "math", "tl", "F"].contains(&text(of));
         let first = (!library).then_some(&**of);
         let given: Vec<&str> = first.into_iter().chain(args).map(text).collect();
