@@ -70,6 +70,8 @@ pub enum Command {
     Check(Check),
     /// Run a launch, show a summary of its outputs and write them to files
     Run(Run),
+    /// Step through a launch, forwards and backwards
+    Debug(Debug),
     /// Print a kernel in another form
     Emit(Emit),
     /// List the kernels of a Python file, with their parameters
@@ -145,6 +147,35 @@ pub struct Run {
     /// How to run.
     #[command(flatten)]
     pub run: RunOptions,
+}
+
+/// `tilescope debug`.
+#[derive(Debug, Args)]
+pub struct Debug {
+    /// A launch file or the name of a built-in example
+    #[arg(value_name = "LAUNCH")]
+    pub launch_file: String,
+    /// Read commands from this file, one a line, instead of the terminal; `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    pub script: Option<String>,
+    /// Go to where this finding is made, by its number in the report of `check`
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub finding: Option<u64>,
+    /// Of a pipeline, the launch to debug; those before it are run
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub launch: Option<u32>,
+    /// Form of the replies
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Megabytes for snapshots, from which going back begins
+    #[arg(long, value_name = "MB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub history: u64,
+    /// Stop a program after this many operations
+    #[arg(long, value_name = "N", default_value_t = 100_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_steps: u64,
+    /// Where kernels are.
+    #[command(flatten)]
+    pub sources: SourceOptions,
 }
 
 /// `tilescope emit`.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use tilescope_debugger::{Opening, Session};
 use tilescope_diagnostics::{Error, Launched, OutputSummary, Source};
 use tilescope_frontend::source::Program;
 use tilescope_interpreter::simd::{Cpu, CpuLevel};
@@ -211,6 +212,51 @@ impl Opened {
             &self.bound.launches[launch],
             options,
         )?)
+    }
+
+    /// Opens a launch of the file for debugging; those before it are run.
+    ///
+    /// # Errors
+    /// No such launch; what is not supported; what cannot be allocated or read.
+    pub fn session(self: Arc<Opened>, launch: usize, options: tilescope_debugger::Options) -> Result<Session> {
+        let count = self.kernels.len();
+        let Some(kernel) = self.kernels.get(launch).cloned() else {
+            let error = Error::input(format!("there is no launch {}: the file has {count}", launch + 1));
+            return Err(error.into());
+        };
+        let memory = self.memory_before(launch, options)?;
+        let opened = self.clone();
+        Ok(Session::open(Opening {
+            module: kernel.module,
+            kernel: kernel.function,
+            launch: self.bound.launches[launch].clone(),
+            memory,
+            remake: Arc::new(move || opened.memory_before(launch, options)),
+            cancel: interrupt::flag(),
+            options,
+        })?)
+    }
+
+    /// The tensors as they are before a launch of the file.
+    fn memory_before(
+        &self,
+        launch: usize,
+        options: tilescope_debugger::Options,
+    ) -> std::result::Result<Memory, Box<Error>> {
+        let mut memory = self.bound.allocate(&self.files, available_memory())?;
+        for (kernel, before) in self.kernels.iter().zip(&self.bound.launches).take(launch) {
+            let options = Options {
+                max_steps: options.max_steps,
+                cpu: options.cpu,
+                ..Options::default()
+            };
+            let control = Control {
+                cancel: interrupt::flag(),
+                progress: &|_| {},
+            };
+            Prepared::new(&kernel.module, kernel.function, before, options)?.run(&mut memory, &control)?;
+        }
+        Ok(memory)
     }
 
     /// Runs all launches of the file, in order, on one memory.

@@ -321,6 +321,11 @@ impl Sources for KernelTexts<'_> {
     }
 }
 
+/// The text of a file.
+pub fn read_text(path: &Path) -> std::result::Result<String, String> {
+    read(path, MAX_TEXT).and_then(utf8)
+}
+
 /// Reads a regular file of at most `max` bytes. A location may name anything, a device included.
 fn read(path: &Path, max: u64) -> std::result::Result<Vec<u8>, String> {
     let words = |error: std::io::Error| match error.kind() {

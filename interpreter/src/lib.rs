@@ -26,6 +26,7 @@ pub mod schedule;
 
 pub mod simd;
 pub mod sink;
+pub mod stepping;
 pub mod steps;
 pub mod stored;
 pub mod taint;
@@ -92,6 +93,15 @@ pub struct Outcome {
     pub interrupted: bool,
 }
 
+/// The tape that a launch is run with.
+///
+/// # Errors
+/// Unsupported operations, by name and place.
+pub fn tape(module: &Module, kernel: FuncId, launch: &Launch, options: Options) -> Result<tape::Tape> {
+    let lowered = lower::lower(module, kernel, launch, options.checks, options.cpu)?;
+    Ok(plan::plan(lowered, true))
+}
+
 /// A kernel lowered for a launch.
 #[derive(Debug)]
 pub struct Prepared<'m> {
@@ -113,13 +123,12 @@ impl<'m> Prepared<'m> {
         launch: &'m Launch,
         options: Options,
     ) -> Result<Prepared<'m>> {
-        let lowered = lower::lower(module, kernel, launch, options.checks, options.cpu)?;
         Ok(Prepared {
             module,
             kernel,
             launch,
             options,
-            tape: plan::plan(lowered, true),
+            tape: tape(module, kernel, launch, options)?,
         })
     }
 
@@ -142,21 +151,8 @@ impl<'m> Prepared<'m> {
     /// Too many programs wait for others at once.
     pub fn run(&self, memory: &mut Memory, control: &Control<'_>) -> Result<Outcome> {
         let memory = access::Memory::new(self.launch, memory, self.options.checks, control.cancel);
-        let mut presets = self.tape.presets.clone();
-        for preset in &mut presets {
-            if let Some(target) = memory.target(preset.tensor) {
-                preset.bits = target.origin;
-            }
-        }
-        let context = machine::Context {
-            tape: &self.tape,
-            presets,
-            grid: self.launch.grid,
-            memory,
-            max_steps: self.options.max_steps,
-            cpu: self.options.cpu,
-            cooperative: self.tape.order == tape::Order::Cooperative,
-        };
+        let (max_steps, cpu) = (self.options.max_steps, self.options.cpu);
+        let context = machine::Context::new(&self.tape, self.launch.grid, memory, max_steps, cpu);
         let limits = schedule::Limits {
             suspended_bytes: self.options.suspended_bytes,
         };

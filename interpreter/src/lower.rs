@@ -12,6 +12,7 @@ use crate::checks::hint;
 use crate::frame::Slot;
 use crate::kind::Kind;
 use crate::simd::Cpu;
+use crate::stepping::Placed;
 use crate::steps::{self, region};
 use crate::tape::{At, Code, Inst, Label, Order, Origin, Preset, Step, What};
 use std::collections::HashMap;
@@ -44,6 +45,8 @@ pub struct Lowered {
     pub loops: Vec<(u32, u32)>,
     /// Order in which programs may run.
     pub order: Order,
+    /// Where values are, for the debugger; empty unless asked for.
+    pub values: Vec<Placed>,
 }
 
 /// A function being lowered (the kernel, or a callee).
@@ -75,12 +78,26 @@ pub struct Lower<'m> {
     /// What is known of the kernel's atomics.
     pub atomics: steps::atomic::order::Seen,
     cpu: Cpu,
+    /// Where values are, if somebody asks.
+    values: Option<Vec<Placed>>,
 }
 
 const UNPLACED: u32 = u32::MAX;
 
 /// Lowers a kernel for a launch.
 pub fn lower(module: &Module, kernel: FuncId, launch: &Launch, checks: bool, cpu: Cpu) -> Result<Lowered> {
+    lower_noting(module, kernel, launch, checks, cpu, false)
+}
+
+/// As [`lower`], but notes where values are if `values`.
+pub fn lower_noting(
+    module: &Module,
+    kernel: FuncId,
+    launch: &Launch,
+    checks: bool,
+    cpu: Cpu,
+    values: bool,
+) -> Result<Lowered> {
     let scope = Scope {
         func: kernel,
         values: HashMap::new(),
@@ -104,6 +121,7 @@ pub fn lower(module: &Module, kernel: FuncId, launch: &Launch, checks: bool, cpu
         checks,
         atomics: steps::atomic::order::Seen::default(),
         cpu,
+        values: values.then(Vec::new),
     };
     let function = &module.funcs[kernel];
     lower.parameters(function)?;
@@ -118,6 +136,7 @@ pub fn lower(module: &Module, kernel: FuncId, launch: &Launch, checks: bool, cpu
         slots,
         loops,
         order,
+        values,
         ..
     } = lower;
     Ok(Lowered {
@@ -127,6 +146,7 @@ pub fn lower(module: &Module, kernel: FuncId, launch: &Launch, checks: bool, cpu
         slots,
         loops,
         order,
+        values: values.unwrap_or_default(),
     })
 }
 
@@ -254,7 +274,25 @@ impl<'m> Lower<'m> {
 
     /// Lets a value live in slots that exist.
     pub fn alias(&mut self, value: ValueId, slots: Vec<Slot>) {
+        self.note(value, &slots);
         self.scope().values.insert(value, slots);
+    }
+
+    /// Notes where a value is; those of the region of a reduce are gone when it has run.
+    fn note(&mut self, value: ValueId, slots: &[Slot]) {
+        if self.values.is_none() || self.batch.is_some() {
+            return;
+        }
+        let position = self.code.insts.len() as u32;
+        let scope = self.scope();
+        let placed = Placed {
+            func: scope.func,
+            value,
+            calls: scope.calls.clone(),
+            slots: slots.to_vec(),
+            position,
+        };
+        self.values.iter_mut().for_each(|values| values.push(placed.clone()));
     }
 
     /// Kind of a value's lanes.
@@ -599,6 +637,7 @@ impl<'m> Lower<'m> {
             && let Some((&last, ops)) = target.blocks[block].ops.split_last()
         {
             self.scopes.push(scope);
+            self.note_parameters(target);
             let lowered = self.operations(target, ops);
             let returned: Vec<Vec<Slot>> = target.ops[last]
                 .operands
@@ -618,10 +657,20 @@ impl<'m> Lower<'m> {
         let after = self.label();
         scope.after = Some((after, results));
         self.scopes.push(scope);
+        self.note_parameters(target);
         let lowered = self.body(target);
         self.scopes.pop();
         self.place(after);
         lowered
+    }
+
+    fn note_parameters(&mut self, target: &Function) {
+        if self.values.is_some() {
+            for &param in target.params() {
+                let slots = self.slots(param).to_vec();
+                self.note(param, &slots);
+            }
+        }
     }
 
     /// The function with this name.

@@ -36,6 +36,22 @@ pub enum Rest {
     Yielded(u32),
 }
 
+/// What follows one instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Advance {
+    /// The instruction at this position.
+    Next(u32),
+    /// One further up: a loop goes round; others may run first if it `yields`.
+    Back {
+        /// The position.
+        to: u32,
+        /// It synchronises, and may wait for others.
+        yields: bool,
+    },
+    /// The end of the program.
+    Done,
+}
+
 /// Everything that holds for all programs of a launch.
 #[derive(Debug)]
 pub struct Context<'r> {
@@ -53,6 +69,33 @@ pub struct Context<'r> {
     pub cpu: crate::simd::Cpu,
     /// Programs give way where they spin.
     pub cooperative: bool,
+}
+
+impl<'r> Context<'r> {
+    /// A context; parameters get the addresses of this memory.
+    pub fn new(
+        tape: &'r Tape,
+        grid: [u64; 3],
+        memory: Memory<'r>,
+        max_steps: u64,
+        cpu: crate::simd::Cpu,
+    ) -> Context<'r> {
+        let mut presets = tape.presets.clone();
+        for preset in &mut presets {
+            if let Some(target) = memory.target(preset.tensor) {
+                preset.bits = target.origin;
+            }
+        }
+        Context {
+            tape,
+            presets,
+            grid,
+            memory,
+            max_steps,
+            cpu,
+            cooperative: tape.order == crate::tape::Order::Cooperative,
+        }
+    }
 }
 
 /// One worker: runs programs one after the other on one frame.
@@ -147,6 +190,28 @@ impl<'r> Machine<'r> {
             }
         }
         Ok(Rest::Done)
+    }
+
+    /// Runs one instruction.
+    pub fn advance(&mut self, position: u32) -> Result<Advance, Stop> {
+        let code = &self.context.tape.code;
+        let Some(inst) = code.insts.get(position as usize) else {
+            return Ok(Advance::Done);
+        };
+        self.steps += 1;
+        Ok(match self.step(inst)? {
+            Flow::Next => Advance::Next(position + 1),
+            Flow::Done => Advance::Done,
+            Flow::Jump(label) => {
+                let target = code.labels[label.0 as usize];
+                if target > position {
+                    return Ok(Advance::Next(target));
+                }
+                self.taint.collect();
+                let yields = self.turn_back(inst.at)?;
+                Advance::Back { to: target, yields }
+            }
+        })
     }
 
     /// Runs nested code to its end, on `self.batch` lanes.

@@ -15,7 +15,9 @@ use std::collections::BTreeMap;
 pub fn plan(mut lowered: Lowered, reuse: bool) -> Tape {
     let mentions = mentions(&lowered);
     let lives = lifetimes(&lowered, &mentions);
-    mark_kills(&mut lowered.code.insts, &lives, &mentions);
+    if reuse {
+        mark_kills(&mut lowered.code.insts, &lives, &mentions);
+    }
     let bytes: Vec<u64> = lowered
         .slots
         .iter()

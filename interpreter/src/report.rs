@@ -88,57 +88,13 @@ impl Reporter<'_> {
             .unwrap_or_else(unknown)
     }
 
-    fn loc(&self, origin: &Origin) -> LocId {
-        let function = &self.module.funcs[origin.func];
-        match origin.what {
-            What::Op(op) => function.ops[op].loc,
-            What::Param(index) => {
-                let param = function.params().get(index as usize);
-                param.map_or(function.loc, |&param| function.values[param].loc)
-            }
-        }
-    }
-
     /// The place of an instruction: the innermost frame outside Triton's own library, else the TTIR line.
     pub fn location(&self, at: At) -> Option<Location> {
-        let origin = self.origin(at);
-        let mut chain = self.module.locs.frames(self.loc(&origin));
-        for &call in &*origin.calls {
-            chain.extend(self.module.locs.frames(call));
-        }
-        let frames: Vec<Frame> = chain
-            .into_iter()
-            .map(|(file, line, column)| Frame {
-                file: file.to_string(),
-                line,
-                column,
-                function: None,
-            })
-            .collect();
-        let own = |frame: &&Frame| !frame.file.contains("triton/language/");
-        match frames.iter().find(own).or(frames.first()) {
-            Some(frame) => {
-                let frame = frame.clone();
-                let inlined_at = if frames.len() > 1 { frames } else { Vec::new() };
-                Some(Location { frame, inlined_at })
-            }
-            None => self.line_of_text(&origin).map(|frame| Location {
-                frame,
-                inlined_at: Vec::new(),
-            }),
-        }
+        place(self.module, &self.origin(at))
     }
 
     fn line_of_text(&self, origin: &Origin) -> Option<Frame> {
-        let source = self.module.source.as_ref()?;
-        let What::Op(op) = origin.what else { return None };
-        let (line, column) = source.line_column(self.module.funcs[origin.func].ops[op].offset as usize);
-        Some(Frame {
-            file: source.name.clone(),
-            line: u32::try_from(line).ok()?,
-            column: u32::try_from(column).ok()?,
-            function: None,
-        })
+        line_of_text(self.module, origin)
     }
 
     /// The variable name of what an instruction works on.
@@ -212,6 +168,62 @@ impl Reporter<'_> {
         let victim = self.memory.victim(tensor, address)?;
         Some(self.tensor_name(victim))
     }
+}
+
+/// The frames of an origin, innermost first: of the operation, then of the calls that led there.
+pub fn frames(module: &Module, origin: &Origin) -> Vec<Frame> {
+    let function = &module.funcs[origin.func];
+    let loc: LocId = match origin.what {
+        What::Op(op) => function.ops[op].loc,
+        What::Param(index) => {
+            let param = function.params().get(index as usize);
+            param.map_or(function.loc, |&param| function.values[param].loc)
+        }
+    };
+    let mut chain = module.locs.frames(loc);
+    for &call in &*origin.calls {
+        chain.extend(module.locs.frames(call));
+    }
+    let frame = |(file, line, column): (std::sync::Arc<str>, u32, u32)| Frame {
+        file: file.to_string(),
+        line,
+        column,
+        function: None,
+    };
+    chain.into_iter().map(frame).collect()
+}
+
+/// True for a frame that is not in Triton's own library.
+pub fn is_own(frame: &Frame) -> bool {
+    !frame.file.contains("triton/language/")
+}
+
+/// The place of an origin: the innermost frame outside Triton's own library, else the line of the text.
+pub fn place(module: &Module, origin: &Origin) -> Option<Location> {
+    let frames = frames(module, origin);
+    match frames.iter().find(|frame| is_own(frame)).or(frames.first()) {
+        Some(frame) => {
+            let frame = frame.clone();
+            let inlined_at = if frames.len() > 1 { frames } else { Vec::new() };
+            Some(Location { frame, inlined_at })
+        }
+        None => line_of_text(module, origin).map(|frame| Location {
+            frame,
+            inlined_at: Vec::new(),
+        }),
+    }
+}
+
+fn line_of_text(module: &Module, origin: &Origin) -> Option<Frame> {
+    let source = module.source.as_ref()?;
+    let What::Op(op) = origin.what else { return None };
+    let (line, column) = source.line_column(module.funcs[origin.func].ops[op].offset as usize);
+    Some(Frame {
+        file: source.name.clone(),
+        line: u32::try_from(line).ok()?,
+        column: u32::try_from(column).ok()?,
+        function: None,
+    })
 }
 
 /// One cause, one finding: entries of one check, place and tensor that came from several instructions

@@ -11,6 +11,7 @@ use crate::sink::{Detail, Key, Sink};
 use crate::tape::{At, Order};
 use rayon::prelude::*;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tilescope_diagnostics::Check;
@@ -49,29 +50,46 @@ impl Cut {
     }
 }
 
-/// Runs the given programs (linear numbers `0..count`); `progress` is told how many ended.
+/// Runs all programs (linear numbers `0..count`); `progress` is told how many ended.
 pub fn run(
     context: &Context<'_>,
     count: u64,
     limits: Limits,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Ran, String> {
+    run_some(context, 0..count, limits, progress)
+}
+
+/// Runs the programs with these linear numbers, as a part of the whole.
+pub fn run_some(
+    context: &Context<'_>,
+    programs: Range<u64>,
+    limits: Limits,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Ran, String> {
     let cut = Cut(AtomicU64::new(u64::MAX));
+    let end = programs.end;
     let mut ran = match context.tape.order {
-        Order::Parallel => parallel(context, count, &cut, progress),
-        Order::Sequential => one_by_one(context, count, &cut, progress),
-        Order::Cooperative => cooperative(context, count, limits, &cut, progress)?,
+        Order::Parallel => parallel(context, programs, &cut, progress),
+        Order::Sequential => one_by_one(context, programs, &cut, progress),
+        Order::Cooperative => cooperative(context, programs, limits, &cut, progress)?,
     };
     let last = cut.0.load(Ordering::Relaxed);
     ran.cut = last != u64::MAX;
-    if ran.cut && last + 1 < count {
+    if ran.cut && last + 1 < end {
         ran.sink.cut(last);
     }
     ran.sink.prints.sort_by_key(|print| print.linear);
     Ok(ran)
 }
 
-fn parallel(context: &Context<'_>, count: u64, cut: &Cut, progress: &(dyn Fn(u64) + Sync)) -> Ran {
+fn parallel(
+    context: &Context<'_>,
+    programs: Range<u64>,
+    cut: &Cut,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Ran {
+    let count = programs.end.saturating_sub(programs.start);
     // Enough chunks to balance the load, few enough that taking one costs nothing beside its programs.
     let threads = rayon::current_num_threads() as u64;
     let chunk = (count / (threads * 32)).clamp(1, 4096);
@@ -80,9 +98,9 @@ fn parallel(context: &Context<'_>, count: u64, cut: &Cut, progress: &(dyn Fn(u64
     (0..count.div_ceil(chunk)).into_par_iter().for_each(|i| {
         let waiting = idle.lock().ok().and_then(|mut machines| machines.pop());
         let mut machine = waiting.unwrap_or_else(|| Machine::new(context));
-        let first = i * chunk;
+        let first = programs.start + i * chunk;
         let (mut done, mut stopped) = (0, false);
-        for linear in first..(first + chunk).min(count) {
+        for linear in first..(first + chunk).min(programs.end) {
             if context.memory.interrupted() {
                 stopped = true;
                 break;
@@ -130,7 +148,8 @@ fn finish(machine: &mut Machine<'_>, rest: Result<Rest, Stop>, cut: &Cut) -> boo
     }
 }
 
-fn step_limit(machine: &mut Machine<'_>, at: At) {
+/// Notes that the program executed more operations than it may.
+pub fn step_limit(machine: &mut Machine<'_>, at: At) {
     let limit = machine.context.max_steps;
     machine.sink.report(
         Key {
@@ -143,10 +162,15 @@ fn step_limit(machine: &mut Machine<'_>, at: At) {
     );
 }
 
-fn one_by_one(context: &Context<'_>, count: u64, cut: &Cut, progress: &(dyn Fn(u64) + Sync)) -> Ran {
+fn one_by_one(
+    context: &Context<'_>,
+    range: Range<u64>,
+    cut: &Cut,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Ran {
     let mut machine = Machine::new(context);
     let (mut programs, mut interrupted) = (0, false);
-    for linear in 0..count {
+    for linear in range {
         if interrupted || cut.is_past(linear) {
             break;
         }
@@ -251,20 +275,20 @@ impl Suspended {
 
 fn cooperative(
     context: &Context<'_>,
-    count: u64,
+    range: Range<u64>,
     limits: Limits,
     cut: &Cut,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Ran, String> {
     let mut machine = Machine::new(context);
     let (mut programs, mut interrupted) = (0, false);
-    let mut next = 0;
+    let mut next = range.start;
     let mut waiting = Waiting::default();
     loop {
         // What was known of the program when it gave way last.
         let mut known = ((0, 0), 0);
         // New programs begin before waiting ones go on: those may wait for any of them.
-        let position = if next < count {
+        let position = if next < range.end {
             machine.start(next);
             next += 1;
             waiting.changed();

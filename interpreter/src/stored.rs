@@ -24,6 +24,16 @@ pub struct StoredPointers {
     any: AtomicBool,
 }
 
+impl Clone for StoredPointers {
+    fn clone(&self) -> StoredPointers {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner).clone();
+        StoredPointers {
+            any: AtomicBool::new(!known.is_empty()),
+            known: RwLock::new(known),
+        }
+    }
+}
+
 impl StoredPointers {
     /// The arrays of pointers of a launch.
     pub fn new(launch: &Launch, targets: &[Target]) -> StoredPointers {

@@ -26,10 +26,27 @@ struct Bytes<'a> {
     deferred: Option<&'a Deferred>,
 }
 
+/// Sees every access to the bytes before it happens: for the debugger, in launches run on one worker.
+pub trait Observer: std::fmt::Debug + Sync {
+    /// `bytes` bytes will be read.
+    fn reads(&self, allocation: usize, offset: usize, bytes: usize);
+    /// `bytes` bytes will be written (and read, by an atomic); `before` copies out up to so many bytes of the
+    /// allocation from an offset on, as they are before that: fewer at its end.
+    fn writes(
+        &self,
+        allocation: usize,
+        offset: usize,
+        bytes: usize,
+        atomic: bool,
+        before: &dyn Fn(usize, usize) -> Vec<u8>,
+    );
+}
+
 /// All allocations of a launch, borrowed for its duration.
 #[derive(Debug)]
 pub struct Shared<'a> {
     allocations: Vec<Bytes<'a>>,
+    observer: Option<&'a dyn Observer>,
     borrow: PhantomData<&'a mut [u8]>,
 }
 
@@ -51,8 +68,26 @@ impl<'a> Shared<'a> {
             .collect();
         Shared {
             allocations,
+            observer: None,
             borrow: PhantomData,
         }
+    }
+
+    /// From now on every access is shown to the observer first.
+    pub fn observe(&mut self, observer: &'a dyn Observer) {
+        self.observer = Some(observer);
+    }
+
+    #[cold]
+    fn show_write(&self, observer: &dyn Observer, allocation: usize, offset: usize, len: usize, atomic: bool) {
+        observer.writes(allocation, offset, len, atomic, &|from, count| {
+            let room = self.len(allocation).saturating_sub(from);
+            let mut out = vec![0; count.min(room)];
+            let from = self.at(allocation, from.min(self.len(allocation)), out.len());
+            // SAFETY: as for `read`.
+            unsafe { std::ptr::copy_nonoverlapping(from, out.as_mut_ptr(), out.len()) }
+            out
+        });
     }
 
     /// Length of an allocation in bytes.
@@ -89,6 +124,9 @@ impl<'a> Shared<'a> {
     /// Copies lanes out of an allocation, from a byte offset on.
     #[inline]
     pub fn read<T: Lane>(&self, allocation: usize, offset: usize, out: &mut [T]) {
+        if let Some(observer) = self.observer {
+            observer.reads(allocation, offset, size_of_val(out));
+        }
         let from = self.at(allocation, offset, size_of_val(out));
         // SAFETY: `at` checked the range; `out` is exclusive and cannot overlap an allocation, which
         // `Shared` borrows exclusively; any bytes are a valid `T` (`Lane: Pod`).
@@ -98,6 +136,9 @@ impl<'a> Shared<'a> {
     /// Copies lanes into an allocation, from a byte offset on.
     #[inline]
     pub fn write<T: Lane>(&self, allocation: usize, offset: usize, lanes: &[T]) {
+        if let Some(observer) = self.observer {
+            self.show_write(observer, allocation, offset, size_of_val(lanes), false);
+        }
         let to = self.at(allocation, offset, size_of_val(lanes));
         // SAFETY: as for `read`, the other way round.
         unsafe { std::ptr::copy_nonoverlapping(lanes.as_ptr().cast::<u8>(), to, size_of_val(lanes)) }
@@ -106,6 +147,9 @@ impl<'a> Shared<'a> {
     /// Replaces the `bytes` (1, 2, 4 or 8) bytes at an offset by `new(old)` in one step; gives the old
     /// ones, zero-extended. The offset must be a multiple of `bytes`.
     pub fn update(&self, allocation: usize, offset: usize, bytes: usize, new: impl Fn(u64) -> u64) -> u64 {
+        if let Some(observer) = self.observer {
+            self.show_write(observer, allocation, offset, bytes, true);
+        }
         let at = self.at(allocation, offset, bytes);
         assert!(at.align_offset(bytes) == 0, "misaligned atomic");
         macro_rules! cell {

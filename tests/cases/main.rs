@@ -4,11 +4,12 @@
 //! - `tests/compile/NAME/`: a kernel of Python source that must be refused, with its message;
 //! - `tests/fail/ID/NAME/`: a kernel with one fault that must be found, and its twin that must stay silent;
 //! - `tests/pass/NAME/` and every built-in example: launches in which nothing may be found.
+//! - `tests/sessions/NAME.txt`: transcripts of the debugger;
 //! - the tour of the README;
 //! - the last two kinds again, from Python source and from Triton's TTIR: the same report;
 //! - and with one thread and with many: the same report to the last bit.
 //!
-//! `BLESS=1` rewrites `stdout.txt` and `stderr.txt` of the first two kinds; the others say by hand what must be.
+//! `BLESS=1` rewrites `stdout.txt` and `stderr.txt` of the first two kinds, and transcripts; the others say by hand what must be.
 
 mod cli;
 mod compile;
@@ -17,6 +18,7 @@ mod pass;
 mod python;
 mod readme;
 mod same_bits;
+mod sessions;
 mod signals;
 
 use std::path::{Path, PathBuf};
@@ -34,6 +36,7 @@ fn main() {
     trials.extend(python::trials());
     trials.extend(readme::trials());
     trials.extend(same_bits::trials());
+    trials.extend(sessions::trials());
     trials.extend(signals::trials());
     libtest_mimic::run(&arguments, trials).exit();
 }

@@ -1,6 +1,7 @@
 //! One file per command; each takes its arguments and gives a [`Status`].
 
 pub mod check;
+pub mod debug;
 pub mod emit;
 pub mod explain;
 pub mod init;

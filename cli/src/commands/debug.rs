@@ -1,0 +1,136 @@
+//! `tilescope debug LAUNCH --script FILE`: commands from a file, one a line, each answered on stdout.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use anyhow::Result;
+use tilescope_debugger::{Command, Options, Reply, Session, render};
+use tilescope_diagnostics::render::text;
+use tilescope_diagnostics::{Error, Severity};
+
+use super::refuse;
+use crate::args::{Debug, Format};
+use crate::engine::{Opened, Refused, cpu, open};
+use crate::status::Status;
+use crate::terminal::Terminal;
+use crate::{files, interrupt};
+
+/// Opens a session and runs a script in it.
+pub fn run(args: &Debug, terminal: &Terminal) -> Result<Status> {
+    let Some(script) = &args.script else {
+        let error = Error::input("there is no script to run").help("give --script FILE, or --script - for standard input");
+        return Ok(refuse(&error.into(), terminal));
+    };
+    let (opened, session) = match session(args) {
+        Ok(both) => both,
+        Err(refused) => return Ok(refuse(&refused, terminal)),
+    };
+    let commands = match read(script) {
+        Ok(text) => text,
+        Err(why) => {
+            let error = Error::input(format!("cannot read `{script}`: {why}"));
+            return Ok(refuse(&error.into(), terminal));
+        }
+    };
+    opened.bound.notes.iter().for_each(|note| terminal.note(note));
+    let launch = args.launch.map_or(0, |n| n as usize - 1);
+    let mut front = Script {
+        texts: opened.texts(launch),
+        session,
+        terminal,
+        json: args.format == Format::Json,
+        status: Status::Clean,
+    };
+    front.play(&commands, args.finding)?;
+    Ok(front.finish())
+}
+
+fn session(args: &Debug) -> std::result::Result<(Arc<Opened>, Session), Refused> {
+    let opened = Arc::new(open(&args.launch_file, &args.sources.python_path)?);
+    let launch = args.launch.map_or(0, |n| n as usize - 1);
+    let options = Options {
+        history_bytes: (args.history as usize).saturating_mul(1 << 20),
+        max_steps: args.max_steps,
+        cpu: cpu()?,
+    };
+    let session = opened.clone().session(launch, options)?;
+    Ok((opened, session))
+}
+
+fn read(script: &str) -> std::result::Result<String, String> {
+    if script != "-" {
+        return files::read_text(std::path::Path::new(script));
+    }
+    let mut text = String::new();
+    match std::io::stdin().read_to_string(&mut text) {
+        Ok(_) => Ok(text),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+struct Script<'a> {
+    session: Session,
+    texts: files::KernelTexts<'a>,
+    terminal: &'a Terminal,
+    json: bool,
+    status: Status,
+}
+
+impl Script<'_> {
+    fn play(&mut self, commands: &str, finding: Option<u64>) -> Result<()> {
+        match finding {
+            None => self.answer("where", Ok(Some(Command::Where)))?,
+            Some(number) => {
+                self.answer(&format!("goto finding {number}"), Ok(Some(Command::GotoFinding(number))))?;
+            }
+        }
+        for line in commands.lines() {
+            if interrupt::requested() {
+                self.status = self.status.and(Status::Interrupted);
+                break;
+            }
+            let command = Command::parse(line);
+            if matches!(command, Ok(None)) {
+                continue;
+            }
+            if matches!(command, Ok(Some(Command::Quit))) {
+                break;
+            }
+            self.answer(line.trim(), command)?;
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, line: &str, command: std::result::Result<Option<Command>, Box<Error>>) -> Result<()> {
+        let reply = match command {
+            Ok(Some(command)) => self.session.run(command),
+            Ok(None) => return Ok(()),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = &reply {
+            self.status = self.status.and(Status::of(error));
+        }
+        let answer = self.render(line, &reply);
+        self.terminal.report(&answer)
+    }
+
+    fn render(&self, line: &str, reply: &std::result::Result<Reply, Box<Error>>) -> String {
+        match (reply, self.json) {
+            (Ok(reply), true) => render::json::reply(line, reply, &self.texts),
+            (Err(error), true) => render::json::error(line, error),
+            (Ok(reply), false) => {
+                format!("> {line}\n{}", render::text::reply(reply, &self.texts, self.terminal.report))
+            }
+            (Err(error), false) => format!("> {line}\n{}", text::error(error, self.terminal.report)),
+        }
+    }
+
+    /// What was found decides the status, beside commands that were refused.
+    fn finish(mut self) -> Status {
+        let findings = self.session.findings();
+        match findings.iter().any(|finding| finding.severity == Severity::Error) {
+            true => self.status.and(Status::Found),
+            false => self.status,
+        }
+    }
+}

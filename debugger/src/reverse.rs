@@ -1,0 +1,222 @@
+//! Commands that go back: the last moment before now that satisfies them is looked for by executing once more.
+//!
+//! The search goes from snapshot to snapshot, the latest first, so what is near is found fast.
+
+use std::collections::VecDeque;
+
+use tilescope_diagnostics::Result;
+
+use crate::breakpoints::Hit;
+use crate::code::Code;
+use crate::history::Stretch;
+use crate::motion::Goal;
+use crate::recorder::Access;
+use crate::reply::{Reason, Stopped};
+use crate::session::Session;
+use crate::walk::Arrival;
+
+/// What a search for moments gave.
+enum Found {
+    /// The time of the moment.
+    At(u64),
+    /// There are only so many.
+    Fewer,
+    /// The user interrupted it.
+    Interrupted,
+}
+
+impl Session {
+    /// Goes back to the `count`-th last moment of the current program that satisfies the goal, or to its beginning.
+    pub(crate) fn backward(&mut self, count: u64, goal: &Goal) -> Result<Stopped> {
+        let home = self.state.current;
+        let now = self.state.time;
+        let Some(begin) = self.beginning_of(home, now) else {
+            return Ok(self.stopped(Reason::Beginning));
+        };
+        let found = self.search(begin, now, count, &mut |code, arrival| {
+            arrival.linear == home && goal.is_reached(code, arrival)
+        })?;
+        match found {
+            Found::At(time) => self.land(time, home, Reason::Stepped),
+            Found::Fewer => {
+                let reason = Reason::Beginning;
+                self.land(begin, home, reason)
+            }
+            Found::Interrupted => self.land(now, home, Reason::Interrupted),
+        }
+    }
+
+    /// Goes to the beginning of the current program.
+    pub(crate) fn to_beginning_of_program(&mut self) -> Result<Stopped> {
+        let home = self.state.current;
+        match self.beginning_of(home, self.state.time) {
+            Some(begin) => self.land(begin, home, Reason::Beginning),
+            None => Ok(self.stopped(Reason::Beginning)),
+        }
+    }
+
+    /// Goes back to the last moment at which a breakpoint, a watchpoint or a finding would stop, or to the beginning.
+    pub(crate) fn back_to_stop(&mut self) -> Result<Stopped> {
+        if self.history.has_whole() {
+            self.unfold()?;
+        }
+        let (now, home) = (self.state.time, self.state.current);
+        let stops = std::mem::take(&mut self.stops);
+        let mut last: Option<(u64, u64, Hit)> = None;
+        let found = self.search(0, now, 1, &mut |code, arrival| {
+            let hit = stops.hit(code, arrival);
+            if let Some(hit) = &hit
+                && arrival.time < now
+            {
+                last = Some((arrival.time, arrival.linear, hit.clone()));
+            }
+            hit.is_some()
+        });
+        self.stops = stops;
+        match found? {
+            Found::At(time) => {
+                let (linear, hit) = match last {
+                    Some((at, linear, hit)) if at == time => (linear, Some(hit)),
+                    _ => (home, None),
+                };
+                let mut stopped = self.land(time, linear, Reason::Stepped)?;
+                if let Some(hit) = hit {
+                    stopped.reason = self.reason_of(&hit);
+                }
+                Ok(stopped)
+            }
+            Found::Fewer => {
+                self.seek(0)?;
+                let first = self.history.at(0).map(|(segment, _)| match segment.what {
+                    Stretch::Walked { linear } => linear,
+                    Stretch::Whole { first } => first,
+                });
+                self.state.current = first.unwrap_or(0);
+                self.ensure_started();
+                Ok(self.stopped(Reason::Beginning))
+            }
+            Found::Interrupted => self.land(now, home, Reason::Interrupted),
+        }
+    }
+
+    /// When the program executed its first instruction; none if it has executed none.
+    fn beginning_of(&self, linear: u64, now: u64) -> Option<u64> {
+        let segments = self.history.segments(now);
+        let first = segments.iter().find(|(segment, _)| segment.what == Stretch::Walked { linear });
+        first.map(|(segment, _)| segment.start)
+    }
+
+    fn land(&mut self, time: u64, home: u64, reason: Reason) -> Result<Stopped> {
+        let before = self.state.time;
+        let interrupted = self.seek(time)?;
+        self.state.current = home;
+        self.ensure_started();
+        let mut stopped = self.stopped(if interrupted { Reason::Interrupted } else { reason });
+        let others = self.history.segments(before.max(time));
+        let took_back = others.iter().any(|(segment, end)| {
+            *end > time
+                && match segment.what {
+                    Stretch::Walked { linear } => linear != home,
+                    Stretch::Whole { .. } => true,
+                }
+        });
+        if took_back && before > time {
+            stopped.notes.push(String::from("what other programs did since then is undone too"));
+        }
+        Ok(stopped)
+    }
+
+    /// The `count`-th last moment in (`from`, `now`) that satisfies `wanted`. Leaves the session at some moment of the
+    /// past, from where [`Session::seek`] goes on.
+    fn search(
+        &mut self,
+        from: u64,
+        now: u64,
+        count: u64,
+        wanted: &mut dyn FnMut(&Code, &Arrival<'_>) -> bool,
+    ) -> Result<Found> {
+        let mut left = count;
+        // Moments up to here are still to be searched.
+        let mut limit = now.saturating_sub(1);
+        while limit > from {
+            // The latest snapshot before the moments that are left; where there is none, the beginning.
+            let start = self.history.snapshot_times().into_iter().rfind(|&time| time < limit).unwrap_or(0);
+            if self.seek(start)? {
+                return Ok(Found::Interrupted);
+            }
+            let mut times: VecDeque<u64> = VecDeque::new();
+            let mut all = 0u64;
+            let low = from.max(start);
+            let interrupted = self.replay(limit, &mut |code, arrival| {
+                if arrival.time > low && wanted(code, arrival) {
+                    all += 1;
+                    times.push_back(arrival.time);
+                    if times.len() as u64 > left {
+                        times.pop_front();
+                    }
+                }
+            })?;
+            if interrupted {
+                return Ok(Found::Interrupted);
+            }
+            if all >= left {
+                return Ok(times.front().map_or(Found::Fewer, |&time| Found::At(time)));
+            }
+            left -= all;
+            limit = start;
+        }
+        Ok(Found::Fewer)
+    }
+
+    /// The last access that is wanted: when it was done (the time after it), by whom, and how many instructions that
+    /// program had executed before; and the present, which is where the caller must go back to.
+    pub(crate) fn last_access(
+        &mut self,
+        wanted: &mut dyn FnMut(&Access) -> bool,
+    ) -> Result<(Option<(u64, u64, u64)>, u64)> {
+        if self.history.has_whole() {
+            self.unfold()?;
+        }
+        let now = self.state.time;
+        let mut last = None;
+        let found = self.search(0, now + 1, 1, &mut |_, arrival| {
+            let hit = arrival.accesses.iter().any(&mut *wanted);
+            if hit {
+                last = Some((arrival.time, arrival.linear, arrival.ticks.saturating_sub(1)));
+            }
+            hit
+        })?;
+        Ok(match found {
+            Found::At(_) => (last, now),
+            Found::Fewer | Found::Interrupted => (None, now),
+        })
+    }
+
+    /// Executes everything again instruction by instruction, also what ran as a whole: then every moment of it can
+    /// be gone to. Ends where it began.
+    fn unfold(&mut self) -> Result<()> {
+        use crate::walk::Walk;
+        let (now, home) = (self.state.time, self.state.current);
+        let segments = self.history.segments(now);
+        self.rewind()?;
+        self.history.cut(0);
+        self.moves.clear();
+        for (segment, end) in segments {
+            let (programs, max) = match segment.what {
+                Stretch::Walked { linear } => (linear..linear + 1, end - segment.start),
+                Stretch::Whole { first } => (first..first + (end - segment.start), u64::MAX),
+            };
+            for linear in programs {
+                self.state.current = linear;
+                let how = Walk { max, yields: false, record: true };
+                self.walk(how, &mut |_, _| false);
+                if self.engine.interrupted() {
+                    return Ok(());
+                }
+            }
+        }
+        self.state.current = home;
+        self.ensure_started();
+        Ok(())
+    }
+}
