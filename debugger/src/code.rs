@@ -4,7 +4,7 @@
 //! operation of unknown place) counts as part of what is executed before it, so that stepping by line never jumps
 //! for its sake.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use tilescope_diagnostics::{Frame, Location, Source};
@@ -13,7 +13,7 @@ use tilescope_interpreter::kind::Kind;
 use tilescope_interpreter::report::{frames, is_own, place};
 use tilescope_interpreter::stepping::{Placed, Stepping};
 use tilescope_interpreter::tape::{At, Origin, What};
-use tilescope_ir::{FuncId, Function, Loc, LocId, Module, Op, OpCode, OpId, Type, ValueId, VerifiedModule};
+use tilescope_ir::{Family, FuncId, Function, Loc, LocId, Module, Op, OpCode, OpId, Type, ValueId, VerifiedModule};
 
 use crate::values::ValueKey;
 
@@ -60,6 +60,8 @@ pub struct Code {
     pub costs: Vec<u32>,
     /// Values by function, id and call.
     index: HashMap<(FuncId, ValueId, usize), u32>,
+    /// Slots that have their value from the start.
+    presets: HashSet<Slot>,
     /// Of tiles that were loaded, the mask.
     masks: HashMap<ValueKey, ValueKey>,
 }
@@ -78,15 +80,25 @@ fn masks(
     stepping: &Stepping,
     index: &HashMap<(FuncId, ValueId, usize), u32>,
 ) -> HashMap<ValueKey, ValueKey> {
-    let mut masks = HashMap::new();
+    let mut masks: HashMap<ValueKey, ValueKey> = HashMap::new();
     for (number, placed) in stepping.values.iter().enumerate() {
         let function = &module.funcs[placed.func];
-        if let tilescope_ir::Def::Result(op, _) = function.values[placed.value].def
-            && function.ops[op].code == OpCode::Load
-            && let Some(&mask) = function.ops[op].operands.get(1)
-            && let Some(&mask) = index.get(&(placed.func, mask, call_id(&placed.calls)))
-        {
-            masks.insert(ValueKey(number as u32), ValueKey(mask));
+        let tilescope_ir::Def::Result(op, _) = function.values[placed.value].def else {
+            continue;
+        };
+        let data = &function.ops[op];
+        let key = |value: Option<&ValueId>| {
+            let found = index.get(&(placed.func, *value?, call_id(&placed.calls)))?;
+            Some(ValueKey(*found))
+        };
+        // A conversion of what was loaded has the lanes of the load.
+        let mask = match (data.code, data.code.info().family) {
+            (OpCode::Load, _) => key(data.operands.get(1)),
+            (_, Family::Cast) => key(data.operands.first()).and_then(|operand| masks.get(&operand).copied()),
+            _ => None,
+        };
+        if let Some(mask) = mask {
+            masks.insert(ValueKey(number as u32), mask);
         }
     }
     masks
@@ -118,6 +130,7 @@ impl Code {
         let values = stepping.values.iter().enumerate();
         let index = values.map(|(i, v)| ((v.func, v.value, call_id(&v.calls)), i as u32)).collect();
         let masks = masks(&module, &stepping, &index);
+        let presets = stepping.tape.presets.iter().map(|preset| preset.slot).collect();
         let (text, op_lines) = text(&module);
         let costs = stepping.tape.code.insts.iter();
         let costs = costs.map(|inst| cost(&module, &stepping, inst.at, inst.lanes)).collect();
@@ -135,6 +148,7 @@ impl Code {
             op_lines,
             costs,
             index,
+            presets,
             masks,
         }
     }
@@ -288,6 +302,11 @@ impl Code {
         found.map(|&index| ValueKey(index))
     }
 
+    /// True for a slot that has its value from the start: of a parameter.
+    pub fn is_preset(&self, slot: Slot) -> bool {
+        self.presets.contains(&slot)
+    }
+
     /// The mask of the load that made a tile.
     pub fn mask_of(&self, key: ValueKey) -> Option<ValueKey> {
         self.masks.get(&key).copied()
@@ -388,7 +407,7 @@ fn named(module: &Module, stepping: &Stepping, files: &mut Vec<Arc<str>>) -> Vec
             }
         }
     }
-    let mut parts: HashMap<FuncId, std::collections::HashSet<ValueId>> = HashMap::new();
+    let mut parts: HashMap<FuncId, HashSet<ValueId>> = HashMap::new();
     let mut result = Vec::with_capacity(stepping.values.len());
     for placed in &stepping.values {
         let function = &module.funcs[placed.func];
@@ -442,8 +461,8 @@ fn line_of(module: &Module, loc: LocId) -> LocLine {
 
 /// Results that are only steps on the way to the value of a statement: another one of the same name and line
 /// follows in the block, with nothing of another name between.
-fn statement_parts(module: &Module, function: &Function) -> std::collections::HashSet<ValueId> {
-    let mut parts = std::collections::HashSet::new();
+fn statement_parts(module: &Module, function: &Function) -> HashSet<ValueId> {
+    let mut parts = HashSet::new();
     for (_, block) in function.blocks.iter() {
         let mut before: Option<(ValueId, Arc<str>, LocLine)> = None;
         for &op in &block.ops {

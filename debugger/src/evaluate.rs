@@ -54,12 +54,9 @@ impl Scene<'_> {
             let placed = self.code.placed(key)?;
             let slot = *placed.slots.first()?;
             let written = self.values.written(slot);
-            // A parameter of the kernel has its value from the start; an operation that only renames has it when
-            // it is passed.
-            let is_parameter = self.code.function().params().contains(&placed.value)
-                && placed.func == self.code.kernel
-                && placed.calls.is_empty();
-            if !is_parameter && (written == 0 || placed.position > self.values.reached()) {
+            // A parameter has its value from the start; an operation that only renames has it when it is passed.
+            let is_there = written > 0 && placed.position <= self.values.reached();
+            if !is_there && !self.code.is_preset(slot) {
                 return None;
             }
             let stack = &self.code.named(key)?.stack;

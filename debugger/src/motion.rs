@@ -159,8 +159,13 @@ impl Session {
                 return Ok((Reason::Interrupted, None));
             }
             if self.program().is_none_or(|program| program.ended) {
-                if !through {
+                let over = self.state.current == home || self.state.done.contains(home);
+                if !through && over {
                     return Ok((Reason::ProgramEnd, None));
+                }
+                if let (false, Schedule::Interleave(seed)) = (through, self.schedule) {
+                    self.state.current = self.any_resident(seed);
+                    continue;
                 }
                 match self.enter_next(stops)? {
                     Entered::Nothing => return Ok((Reason::LaunchEnd, None)),
@@ -199,7 +204,7 @@ impl Session {
             }
             match end {
                 WalkEnd::Interrupted => return Ok((Reason::Interrupted, None)),
-                WalkEnd::Ended if !through && self.state.current == home => return Ok((Reason::ProgramEnd, None)),
+                WalkEnd::Ended | WalkEnd::Asked if !through && self.state.current == home => return Ok((Reason::ProgramEnd, None)),
                 WalkEnd::Yielded | WalkEnd::Far => {
                     if self.is_crowded() {
                         return Err(Error::unsupported("programs that wait for others hold more than 1 GB of values"));

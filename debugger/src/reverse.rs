@@ -2,6 +2,7 @@
 //!
 //! The search goes from snapshot to snapshot, the latest first, so what is near is found fast.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 
 use tilescope_diagnostics::Result;
@@ -33,15 +34,24 @@ impl Session {
         let Some(begin) = self.beginning_of(home, now) else {
             return Ok(self.stopped(Reason::Beginning));
         };
-        let found = self.search(begin, now, count, &mut |code, arrival| {
-            arrival.linear == home && goal.is_reached(code, arrival)
-        })?;
+        // A moment of this program lasts until its next instruction: the latest point of it is gone to, so that what
+        // others did before that stays done.
+        let was_wanted = Cell::new(false);
+        let found = self.search(
+            (begin, now),
+            count,
+            &mut |session| was_wanted.set(session.satisfies(home, goal)),
+            &mut |code, arrival| {
+                if arrival.linear != home {
+                    return None;
+                }
+                let wanted = was_wanted.replace(goal.is_reached(code, arrival));
+                wanted.then(|| arrival.time - 1)
+            },
+        )?;
         match found {
             Found::At(time) => self.land(time, home, Reason::Stepped),
-            Found::Fewer => {
-                let reason = Reason::Beginning;
-                self.land(begin, home, reason)
-            }
+            Found::Fewer => self.land(begin, home, Reason::Beginning),
             Found::Interrupted => self.land(now, home, Reason::Interrupted),
         }
     }
@@ -63,14 +73,10 @@ impl Session {
         let (now, home) = (self.state.time, self.state.current);
         let stops = std::mem::take(&mut self.stops);
         let mut last: Option<(u64, u64, Hit)> = None;
-        let found = self.search(0, now, 1, &mut |code, arrival| {
-            let hit = stops.hit(code, arrival);
-            if let Some(hit) = &hit
-                && arrival.time < now
-            {
-                last = Some((arrival.time, arrival.linear, hit.clone()));
-            }
-            hit.is_some()
+        let found = self.search((0, now), 1, &mut |_| {}, &mut |code, arrival| {
+            let hit = stops.hit(code, arrival).filter(|_| arrival.time < now)?;
+            last = Some((arrival.time, arrival.linear, hit));
+            Some(arrival.time)
         });
         self.stops = stops;
         match found? {
@@ -126,31 +132,53 @@ impl Session {
         Ok(stopped)
     }
 
-    /// The `count`-th last moment in (`from`, `now`) that satisfies `wanted`. Leaves the session at some moment of the
-    /// past, from where [`Session::seek`] goes on.
+    /// True if the moment at which a program stands is one that the goal wants.
+    fn satisfies(&self, linear: u64, goal: &Goal) -> bool {
+        let Some(program) = self.state.programs.get(&linear) else {
+            return false;
+        };
+        let arrival = Arrival {
+            linear,
+            time: self.state.time,
+            ticks: program.ticks,
+            position: program.position,
+            last: program.last,
+            back: program.went_back,
+            ended: program.ended,
+            values: program.values(),
+            accesses: &[],
+            finding: None,
+        };
+        program.ticks > 0 && goal.is_reached(&self.code, &arrival)
+    }
+
+    /// The `count`-th last moment that `wanted` names, of the instructions executed in a span of time. `begin` is told
+    /// before each stretch of them. Leaves the session at some moment of the past, from where [`Session::seek`] goes on.
     fn search(
         &mut self,
-        from: u64,
-        now: u64,
+        (from, until): (u64, u64),
         count: u64,
-        wanted: &mut dyn FnMut(&Code, &Arrival<'_>) -> bool,
+        begin: &mut dyn FnMut(&Session),
+        wanted: &mut dyn FnMut(&Code, &Arrival<'_>) -> Option<u64>,
     ) -> Result<Found> {
         let mut left = count;
-        // Moments up to here are still to be searched.
-        let mut limit = now.saturating_sub(1);
+        // Instructions up to here are still to be searched.
+        let mut limit = until;
         while limit > from {
             // The latest snapshot before the moments that are left; where there is none, the beginning.
             let start = self.history.snapshot_times().into_iter().rfind(|&time| time < limit).unwrap_or(0);
             if self.seek(start)? {
                 return Ok(Found::Interrupted);
             }
+            begin(self);
             let mut times: VecDeque<u64> = VecDeque::new();
             let mut all = 0u64;
-            let low = from.max(start);
             let interrupted = self.replay(limit, &mut |code, arrival| {
-                if arrival.time > low && wanted(code, arrival) {
+                if arrival.time > from
+                    && let Some(time) = wanted(code, arrival)
+                {
                     all += 1;
-                    times.push_back(arrival.time);
+                    times.push_back(time);
                     if times.len() as u64 > left {
                         times.pop_front();
                     }
@@ -179,12 +207,12 @@ impl Session {
         }
         let now = self.state.time;
         let mut last = None;
-        let found = self.search(0, now + 1, 1, &mut |_, arrival| {
-            let hit = arrival.accesses.iter().any(&mut *wanted);
-            if hit {
-                last = Some((arrival.time, arrival.linear, arrival.ticks.saturating_sub(1)));
+        let found = self.search((0, now), 1, &mut |_| {}, &mut |_, arrival| {
+            if !arrival.accesses.iter().any(&mut *wanted) {
+                return None;
             }
-            hit
+            last = Some((arrival.time, arrival.linear, arrival.ticks.saturating_sub(1)));
+            Some(arrival.time)
         })?;
         Ok(match found {
             Found::At(_) => (last, now),
