@@ -174,7 +174,7 @@ impl Session {
         let data = self.code.module.funcs[origin.func].ops[op].clone();
         step.op = data.code.info().mnemonic.to_string();
         let next = |key, lane| Asked { key, lane, depth: asked.depth + 1, tick: written - 1 };
-        let operands = match self.moved(position, slot) {
+        let operands = match self.source_of_move(position, slot) {
             Some(source) => {
                 step.note = Some(String::from(match data.code {
                     OpCode::For | OpCode::While => "carried by the loop",
@@ -198,7 +198,7 @@ impl Session {
     }
 
     /// Where a move takes the value of `slot` from, if the instruction is one.
-    fn moved(&self, position: u32, slot: Slot) -> Option<Slot> {
+    fn source_of_move(&self, position: u32, slot: Slot) -> Option<Slot> {
         let inst = self.code.stepping.tape.code.insts.get(position as usize)?;
         let (.., op) = self.code.op(position)?;
         let is_control = op.code.info().family == Family::Control || !op.regions.is_empty();
@@ -354,7 +354,7 @@ fn is_lanewise(code: OpCode) -> bool {
     let info = code.info();
     info.class.is_some()
         || matches!(info.family, Family::Cast | Family::Compare)
-        || matches!(code, C::AddPtr | C::Select | C::Clampf | C::ExpandDims | C::Reshape | C::Scan)
+        || matches!(code, C::AddPtr | C::Select | C::ClampF | C::ExpandDims | C::Reshape | C::Scan)
 }
 
 fn unravel(lane: usize, shape: &[usize]) -> Vec<usize> {
