@@ -134,9 +134,10 @@ impl Breakpoint {
     fn waits_for(&self, code: &Code, arrival: &Arrival<'_>) -> Option<Hit> {
         let position = arrival.position;
         match &self.kind {
-            Kind::Line { positions, .. } => {
+            Kind::Line { file, line, positions } => {
                 let here = !arrival.ended && positions.binary_search(&position).is_ok();
-                (here && code.starts_line(arrival.last, arrival.back, position)).then_some(Hit::Breakpoint(self.id))
+                let enters = here && code.enters_line((*file, *line), arrival.last, arrival.back, position);
+                enters.then_some(Hit::Breakpoint(self.id))
             }
             Kind::Op(wanted) => {
                 let here = !arrival.ended && code.starts_op(arrival.last, arrival.back, position);

@@ -60,6 +60,8 @@ pub struct Code {
     pub costs: Vec<u32>,
     /// Values by function, id and call.
     index: HashMap<(FuncId, ValueId, usize), u32>,
+    /// Operations in the region of a reduce, scan or map, and that one.
+    folds: HashMap<(FuncId, OpId), OpId>,
     /// Slots that have their value from the start.
     presets: HashSet<Slot>,
     /// Of tiles that were loaded, the mask.
@@ -72,6 +74,23 @@ fn call_id(calls: &Arc<[LocId]>) -> usize {
         true => 0,
         false => calls.as_ptr() as usize,
     }
+}
+
+/// The operations in regions that run lane by lane, with the operation whose region it is.
+fn folds(module: &Module) -> HashMap<(FuncId, OpId), OpId> {
+    let mut folds = HashMap::new();
+    for (func, function) in module.funcs.iter() {
+        for (fold, data) in function.ops.iter() {
+            if !matches!(data.code, OpCode::Reduce | OpCode::Scan | OpCode::MapElementwise) {
+                continue;
+            }
+            let blocks = data.regions.iter().flat_map(|&region| &function.regions[region].blocks);
+            for &op in blocks.flat_map(|&block| &function.blocks[block].ops) {
+                folds.insert((func, op), fold);
+            }
+        }
+    }
+    folds
 }
 
 /// The masks of loads.
@@ -112,7 +131,9 @@ impl Code {
         for (position, inst) in stepping.tape.code.insts.iter().enumerate() {
             let origin = stepping.tape.origins.get(inst.at.0 as usize);
             let own = origin.is_some_and(|origin| is_code(&module, origin));
-            if let (true, Some(&line)) = (own, stacks.get(position).and_then(|stack| stack.last())) {
+            // A line that only calls a helper is reached where the helper is entered.
+            let stack = stacks.get(position).filter(|_| own);
+            for &line in stack.into_iter().flat_map(|stack| stack.iter()) {
                 lines.entry(line).or_default().push(position as u32);
             }
         }
@@ -131,6 +152,7 @@ impl Code {
         let index = values.map(|(i, v)| ((v.func, v.value, call_id(&v.calls)), i as u32)).collect();
         let masks = masks(&module, &stepping, &index);
         let presets = stepping.tape.presets.iter().map(|preset| preset.slot).collect();
+        let folds = folds(&module);
         let (text, op_lines) = text(&module);
         let costs = stepping.tape.code.insts.iter();
         let costs = costs.map(|inst| cost(&module, &stepping, inst.at, inst.lanes)).collect();
@@ -148,6 +170,7 @@ impl Code {
             op_lines,
             costs,
             index,
+            folds,
             presets,
             masks,
         }
@@ -178,6 +201,7 @@ impl Code {
     pub fn op(&self, position: u32) -> Option<(FuncId, OpId, &Op)> {
         let origin = self.origin(position)?;
         let What::Op(op) = origin.what else { return None };
+        let op = self.folds.get(&(origin.func, op)).copied().unwrap_or(op);
         Some((origin.func, op, &self.module.funcs[origin.func].ops[op]))
     }
 
@@ -233,9 +257,25 @@ impl Code {
         back || !before.starts_with(stack)
     }
 
+    /// True if `line`, which `position` is executed for, begins there.
+    pub fn enters_line(&self, line: (u32, u32), last: Option<u32>, back: bool, position: u32) -> bool {
+        let Some(stack) = self.stack(position) else {
+            return false;
+        };
+        let Some(level) = stack.iter().position(|&other| other == line) else {
+            return false;
+        };
+        let Some(before) = last.and_then(|last| self.stack(last)) else {
+            return true;
+        };
+        let goes_round = back && level + 1 == stack.len();
+        goes_round || !before.starts_with(&stack[..=level])
+    }
+
     /// True if a new operation begins at `position`.
     pub fn starts_op(&self, last: Option<u32>, back: bool, position: u32) -> bool {
-        last.is_none_or(|last| back || self.at(last) != self.at(position))
+        // What is done for a parameter is no operation.
+        self.op(position).is_some() && last.is_none_or(|last| back || self.at(last) != self.at(position))
     }
 
     /// The file with this name, or whose path ends in it.
@@ -321,7 +361,11 @@ impl Code {
 /// True for an operation that a line is executed for.
 fn is_code(module: &Module, origin: &Origin) -> bool {
     match origin.what {
-        What::Op(op) => !matches!(module.funcs[origin.func].ops[op].code, OpCode::Constant | OpCode::Poison),
+        What::Op(op) => {
+            let code = module.funcs[origin.func].ops[op].code;
+            // A return stands at the line of its function.
+            !matches!(code, OpCode::Constant | OpCode::Poison | OpCode::Return)
+        }
         What::Param(_) => false,
     }
 }
@@ -387,14 +431,20 @@ fn text_stacks(module: &Module, stepping: &Stepping, files: &mut Vec<Arc<str>>) 
     insts.map(stack).collect()
 }
 
-/// The author's name of a value: from its location only.
+/// The author's name of a value: from its location; of what a loop counts or carries, also from the text.
 fn author_name(module: &Module, function: &Function, value: ValueId) -> Option<Arc<str>> {
     let data = &function.values[value];
-    let loc = match data.def {
-        tilescope_ir::Def::Result(op, _) => function.ops[op].loc,
-        tilescope_ir::Def::Arg(..) => data.loc,
-    };
-    module.locs.name(loc).cloned()
+    match data.def {
+        tilescope_ir::Def::Result(op, _) => module.locs.name(function.ops[op].loc).cloned(),
+        tilescope_ir::Def::Arg(..) => {
+            let is_number = |name: &&Arc<str>| {
+                let digits = name.strip_prefix("arg").unwrap_or(name);
+                digits.bytes().all(|b| b.is_ascii_digit())
+            };
+            let in_text = || data.name.as_ref().filter(|name| !is_number(name)).cloned();
+            module.locs.name(data.loc).cloned().or_else(in_text)
+        }
+    }
 }
 
 fn named(module: &Module, stepping: &Stepping, files: &mut Vec<Arc<str>>) -> Vec<Named> {

@@ -560,6 +560,15 @@ impl Session {
         })
     }
 
+    /// Why there is no scene: the program was run as a whole, and kept nothing.
+    pub(crate) fn no_scene(&self) -> Box<Error> {
+        match self.state.done.contains(self.state.current) {
+            true => Error::input("the program has ended, and its values are gone")
+                .help("`rstep` and `rstepi` go back into it"),
+            false => Error::input("there is no program to look at"),
+        }
+    }
+
     /// The error for a name that no variable has.
     pub(crate) fn unknown_name(&self, name: &str) -> Box<Error> {
         let names = self.code.names().map(|name| &**name);
@@ -589,7 +598,7 @@ impl Session {
     }
 
     pub(crate) fn print(&self, expression: &Expression) -> Result<crate::reply::Reply> {
-        let scene = self.scene().ok_or_else(|| Error::input("there is no program to look at"))?;
+        let scene = self.scene().ok_or_else(|| self.no_scene())?;
         let array = evaluate(&scene, expression)?;
         let window = whole(&array.shape);
         let dtype = array.dtype.unwrap_or_else(|| String::from(match array.lanes.first().map(|lane| lane.value) {

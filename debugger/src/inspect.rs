@@ -25,7 +25,7 @@ const AROUND: u32 = 5;
 pub fn dtype(elem: Elem) -> String {
     match elem {
         Elem::Scalar(scalar) => scalar.name().to_string(),
-        Elem::Ptr(_) => format!("{elem}"),
+        Elem::Ptr(pointer) => format!("*{}", pointer.target()),
     }
 }
 
@@ -184,7 +184,7 @@ impl Session {
     }
 
     pub(crate) fn summarise(&self, name: &str) -> Result<Reply> {
-        let scene = self.scene().ok_or_else(|| Error::input("there is no program to look at"))?;
+        let scene = self.scene().ok_or_else(|| self.no_scene())?;
         let Some(key) = scene.lookup(name) else {
             if self.code.values_named(name).next().is_some() {
                 return Err(Error::input(format!("`{name}` has not been assigned yet")));

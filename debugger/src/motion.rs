@@ -28,8 +28,8 @@ pub(crate) enum Goal {
     Out { depth: u32 },
     /// The next operation.
     Op,
-    /// One of these instructions.
-    Positions(Vec<u32>),
+    /// A line, or a helper that it calls.
+    Reach { line: (u32, u32) },
     /// The end of the launch.
     End,
 }
@@ -45,7 +45,7 @@ impl Goal {
             Goal::Line { deepest } => code.depth(position) <= *deepest && line(),
             Goal::Out { depth } => code.depth(position) < *depth,
             Goal::Op => code.starts_op(arrival.last, arrival.back, position),
-            Goal::Positions(positions) => positions.binary_search(&position).is_ok() && line(),
+            Goal::Reach { line } => code.enters_line(*line, arrival.last, arrival.back, position),
             Goal::End => false,
         }
     }
@@ -100,8 +100,8 @@ impl Session {
                 let BreakAt::Line(file, line) = at else {
                     return Err(Error::input("`until` goes to a line").help("`tbreak op:NAME` stops at an operation"));
                 };
-                let (_, found, positions) = self.resolve(file.as_deref(), line)?;
-                let mut stopped = self.forward(&Goal::Positions(positions))?;
+                let (file, found, _) = self.resolve(file.as_deref(), line)?;
+                let mut stopped = self.forward(&Goal::Reach { line: (file, found) })?;
                 if found != line {
                     stopped.notes.push(format!("line {line} has no code: line {found} is the next that has"));
                 }

@@ -14,7 +14,7 @@ use crate::motion::Goal;
 use crate::recorder::Access;
 use crate::reply::{Reason, Stopped};
 use crate::session::Session;
-use crate::walk::Arrival;
+use crate::walk::{Arrival, Walk};
 
 /// What a search for moments gave.
 enum Found {
@@ -30,6 +30,7 @@ impl Session {
     /// Goes back to the `count`-th last moment of the current program that satisfies the goal, or to its beginning.
     pub(crate) fn backward(&mut self, count: u64, goal: &Goal) -> Result<Stopped> {
         let home = self.state.current;
+        self.unfold_program(home)?;
         let now = self.state.time;
         let Some(begin) = self.beginning_of(home, now) else {
             return Ok(self.stopped(Reason::Beginning));
@@ -59,6 +60,7 @@ impl Session {
     /// Goes to the beginning of the current program.
     pub(crate) fn to_beginning_of_program(&mut self) -> Result<Stopped> {
         let home = self.state.current;
+        self.unfold_program(home)?;
         match self.beginning_of(home, self.state.time) {
             Some(begin) => self.land(begin, home, Reason::Beginning),
             None => Ok(self.stopped(Reason::Beginning)),
@@ -68,7 +70,7 @@ impl Session {
     /// Goes back to the last moment at which a breakpoint, a watchpoint or a finding would stop, or to the beginning.
     pub(crate) fn back_to_stop(&mut self) -> Result<Stopped> {
         if self.history.has_whole() {
-            self.unfold()?;
+            self.unfold(None)?;
         }
         let (now, home) = (self.state.time, self.state.current);
         let stops = std::mem::take(&mut self.stops);
@@ -203,7 +205,7 @@ impl Session {
         wanted: &mut dyn FnMut(&Access) -> bool,
     ) -> Result<(Option<(u64, u64, u64)>, u64)> {
         if self.history.has_whole() {
-            self.unfold()?;
+            self.unfold(None)?;
         }
         let now = self.state.time;
         let mut last = None;
@@ -220,31 +222,66 @@ impl Session {
         })
     }
 
-    /// Executes everything again instruction by instruction, also what ran as a whole: then every moment of it can
-    /// be gone to. Ends where it began.
-    fn unfold(&mut self) -> Result<()> {
-        use crate::walk::Walk;
+    /// Where a program was run as a whole: executes everything again, that program instruction by instruction.
+    fn unfold_program(&mut self, linear: u64) -> Result<()> {
+        let whole = self.history.segments(self.state.time).into_iter().any(|(segment, end)| match segment.what {
+            Stretch::Whole { first } => (first..first + (end - segment.start)).contains(&linear),
+            Stretch::Walked { .. } => false,
+        });
+        if whole { self.unfold(Some(linear)) } else { Ok(()) }
+    }
+
+    /// Executes everything again instruction by instruction, also what ran as a whole (or only one program of it): then
+    /// every moment of it can be gone to. Ends where it began.
+    fn unfold(&mut self, only: Option<u64>) -> Result<()> {
         let (now, home) = (self.state.time, self.state.current);
         let segments = self.history.segments(now);
         self.rewind()?;
         self.history.cut(0);
         self.moves.clear();
         for (segment, end) in segments {
-            let (programs, max) = match segment.what {
-                Stretch::Walked { linear } => (linear..linear + 1, end - segment.start),
-                Stretch::Whole { first } => (first..first + (end - segment.start), u64::MAX),
-            };
-            for linear in programs {
-                self.state.current = linear;
-                let how = Walk { max, yields: false, record: true };
-                self.walk(how, &mut |_, _| false);
-                if self.engine.interrupted() {
-                    return Ok(());
+            match segment.what {
+                Stretch::Walked { linear } => self.walk_again(linear..linear + 1, end - segment.start),
+                Stretch::Whole { first } => {
+                    let last = first + (end - segment.start);
+                    match only.filter(|only| !(first..last).contains(only)) {
+                        Some(_) => self.race_again(first, last)?,
+                        None => {
+                            let walked = only.map_or(first..last, |only| only..only + 1);
+                            self.race_again(first, walked.start)?;
+                            self.walk_again(walked.clone(), u64::MAX);
+                            self.race_again(walked.end, last)?;
+                        }
+                    }
                 }
+            }
+            if self.engine.interrupted() {
+                return Ok(());
             }
         }
         self.state.current = home;
         self.ensure_started();
+        Ok(())
+    }
+
+    fn walk_again(&mut self, programs: std::ops::Range<u64>, max: u64) {
+        for linear in programs {
+            self.state.current = linear;
+            self.walk(Walk { max, yields: false, record: true }, &mut |_, _| false);
+            if self.engine.interrupted() {
+                return;
+            }
+        }
+    }
+
+    fn race_again(&mut self, first: u64, end: u64) -> Result<()> {
+        if first < end
+            && let Some(sink) = self.race(first, end)?
+        {
+            self.raced(first, end, sink, true);
+            self.state.current = end - 1;
+            self.snapshot();
+        }
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use tilescope_diagnostics::{Error, Finding, Frame, Printed, Result};
+use tilescope_diagnostics::{Error, Finding, Frame, Printed, Result, closest};
 use tilescope_interpreter::report::Reporter;
 use tilescope_interpreter::simd::Cpu;
 use tilescope_interpreter::sink::Sink;
@@ -236,7 +236,7 @@ impl Session {
                 line: self.code.op_line(func, id),
             }),
             depth: at.map_or(0, |position| self.code.depth(position)),
-            ended: program.is_some_and(|program| program.ended),
+            ended: self.state.done.contains(linear),
         }
     }
 
@@ -344,6 +344,12 @@ fn help(topic: Option<&str>) -> Result<Reply> {
     };
     match CommandInfo::find(topic) {
         Some(info) => Ok(Reply::Help(vec![row(info)])),
-        None => Err(Error::input(format!("there is no command `{topic}`"))),
+        None => {
+            let error = Error::input(format!("there is no command `{topic}`"));
+            Err(match closest(topic, COMMANDS.iter().map(|info| info.name)) {
+                Some(near) => error.help(format!("did you mean `{near}`?")),
+                None => error.help("`help` lists them"),
+            })
+        }
     }
 }

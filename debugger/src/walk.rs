@@ -76,7 +76,8 @@ impl Session {
     pub(crate) fn ensure_started(&mut self) {
         let Session { code, engine, state, .. } = self;
         let linear = state.current;
-        if state.programs.contains_key(&linear) || engine.launch.grid.contains(&0) {
+        let is_over = state.done.contains(linear) || engine.launch.grid.contains(&0);
+        if state.programs.contains_key(&linear) || is_over {
             return;
         }
         let tape = &code.stepping.tape;

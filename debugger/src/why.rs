@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use tilescope_diagnostics::{Error, Result, Value};
 use tilescope_interpreter::frame::Slot;
-use tilescope_interpreter::tape::{Origin, What};
+use tilescope_interpreter::tape::Origin;
 use tilescope_ir::{Attrs, Family, Op, OpCode, ValueId};
 use tilescope_launch::expr::{Expression, Index, NodeKind};
 
@@ -168,10 +168,10 @@ impl Session {
             return Ok(None);
         };
         step.location = self.code.location(position);
-        let What::Op(op) = origin.what else {
+        let Some((.., data)) = self.code.op(position) else {
             return Ok(Some((step, Vec::new())));
         };
-        let data = self.code.module.funcs[origin.func].ops[op].clone();
+        let data = data.clone();
         step.op = data.code.info().mnemonic.to_string();
         let next = |key, lane| Asked { key, lane, depth: asked.depth + 1, tick: written - 1 };
         let operands = match self.source_of_move(position, slot) {
@@ -191,7 +191,11 @@ impl Session {
         Ok(Some((step, operands)))
     }
 
+    /// The author's name of a value; none for a step on the way to it.
     fn name_of(&self, key: ValueKey) -> Option<String> {
+        if self.code.named(key).is_some_and(|named| named.is_part) {
+            return None;
+        }
         let placed = self.code.placed(key)?;
         let function = &self.code.module.funcs[placed.func];
         function.value_name(&self.code.module.locs, placed.value).map(String::from)

@@ -1,4 +1,4 @@
-"""A loop of a million and a bit rounds: the Collatz steps of a number, over and over."""
+"""A loop of a hundred thousand and a few rounds: the Collatz steps of a number, over and over."""
 import triton
 import triton.language as tl
 

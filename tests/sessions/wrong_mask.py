@@ -10,7 +10,7 @@ def matmul(a_ptr, b_ptr, c_ptr, M, N, K, BLOCK: tl.constexpr):
     ks = tl.arange(0, BLOCK)
     acc = tl.zeros([BLOCK, BLOCK], dtype=tl.float32)
     for k in range(0, K, BLOCK):
-        a = tl.load(a_ptr + rows[:, None] * K + (k + ks)[None, :], mask=(rows[:, None] < M) & (ks[None, :] < K), other=0.0)
-        b = tl.load(b_ptr + (k + ks)[:, None] * N + cols[None, :], mask=((k + ks)[:, None] < K + 8) & (cols[None, :] < N), other=0.0)
+        a = tl.load(a_ptr + rows[:, None] * K + (k + ks)[None, :], mask=(rows[:, None] < M) & ((k + ks)[None, :] < K - 1), other=0.0)
+        b = tl.load(b_ptr + (k + ks)[:, None] * N + cols[None, :], mask=((k + ks)[:, None] < K) & (cols[None, :] < N), other=0.0)
         acc = tl.dot(a, b, acc, input_precision="ieee")
     tl.store(c_ptr + rows[:, None] * N + cols[None, :], acc, mask=(rows[:, None] < M) & (cols[None, :] < N))

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use anyhow::Result;
-use tilescope_debugger::{Command, Options, Reply, Session, render};
+use tilescope_debugger::{Command, Options, Reason, Reply, Session, render};
 use tilescope_diagnostics::render::text;
 use tilescope_diagnostics::{Error, Severity};
 
@@ -107,8 +107,17 @@ impl Script<'_> {
             Ok(None) => return Ok(()),
             Err(error) => Err(error),
         };
-        if let Err(error) = &reply {
-            self.status = self.status.and(Status::of(error));
+        match &reply {
+            Err(error) => self.status = self.status.and(Status::of(error)),
+            Ok(Reply::Stopped(stopped)) => {
+                // It counts also if the session goes back to before it.
+                if let Reason::Finding { finding, .. } = &stopped.reason
+                    && finding.severity == Severity::Error
+                {
+                    self.status = self.status.and(Status::Found);
+                }
+            }
+            Ok(_) => {}
         }
         let answer = self.render(line, &reply);
         self.terminal.report(&answer)
