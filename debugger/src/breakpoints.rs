@@ -19,11 +19,20 @@ use crate::walk::Arrival;
 #[derive(Debug, Clone)]
 pub(crate) enum Kind {
     /// A new line at one of these instructions, rising.
-    Line { file: u32, line: u32, positions: Vec<u32> },
+    Line {
+        file: u32,
+        line: u32,
+        positions: Vec<u32>,
+    },
     /// A new operation of this kind.
     Op(OpCode),
     /// An access to some bytes of an allocation.
-    Memory { tensor: usize, allocation: usize, bytes: Vec<Range<u64>>, reads: bool },
+    Memory {
+        tensor: usize,
+        allocation: usize,
+        bytes: Vec<Range<u64>>,
+        reads: bool,
+    },
     /// An assignment to a variable.
     Value { name: String },
 }
@@ -93,13 +102,20 @@ impl Breakpoints {
         }
         self.list.iter().filter(|b| b.enabled).find_map(|b| {
             let hit = b.waits_for(code, arrival)?;
-            if b.programs.as_ref().is_some_and(|programs| !programs.contains(&arrival.linear)) {
+            if b.programs
+                .as_ref()
+                .is_some_and(|programs| !programs.contains(&arrival.linear))
+            {
                 return None;
             }
             let Some(condition) = &b.condition else {
                 return Some(hit);
             };
-            let scene = Scene { code, values: arrival.values, position: arrival.position };
+            let scene = Scene {
+                code,
+                values: arrival.values,
+                position: arrival.position,
+            };
             is_true(&scene, condition).then_some(hit)
         })
     }
@@ -134,7 +150,11 @@ impl Breakpoint {
     fn waits_for(&self, code: &Code, arrival: &Arrival<'_>) -> Option<Hit> {
         let position = arrival.position;
         match &self.kind {
-            Kind::Line { file, line, positions } => {
+            Kind::Line {
+                file,
+                line,
+                positions,
+            } => {
                 let here = !arrival.ended && positions.binary_search(&position).is_ok();
                 let enters = here && code.enters_line((*file, *line), arrival.last, arrival.back, position);
                 enters.then_some(Hit::Breakpoint(self.id))
@@ -144,7 +164,12 @@ impl Breakpoint {
                 let same = here && code.op(position).is_some_and(|(.., op)| op.code == *wanted);
                 same.then_some(Hit::Breakpoint(self.id))
             }
-            Kind::Memory { allocation, bytes, reads, .. } => {
+            Kind::Memory {
+                allocation,
+                bytes,
+                reads,
+                ..
+            } => {
                 let hit = arrival.accesses.iter().find(|access| {
                     let (start, end) = (access.offset as u64, (access.offset + access.bytes) as u64);
                     let next = bytes.partition_point(|range| range.end <= start);
@@ -155,9 +180,11 @@ impl Breakpoint {
                 hit.map(|&access| Hit::Memory(self.id, access))
             }
             Kind::Value { name } => {
-                let written = code.values_named(name).any(|key| {
-                    code.slot(key).is_some_and(|(slot, ..)| arrival.values.written(slot) == arrival.ticks)
-                });
+                let written = arrival.ticks > 0
+                    && code.values_named(name).any(|key| {
+                        code.slot(key)
+                            .is_some_and(|(slot, ..)| arrival.values.written(slot) == arrival.ticks)
+                    });
                 written.then_some(Hit::Value(self.id))
             }
         }
@@ -227,7 +254,10 @@ impl Session {
             && programs.start >= self.programs()
         {
             let total = self.programs();
-            return Err(Error::input(format!("there is no program {}: the grid has {total}", programs.start)));
+            return Err(Error::input(format!(
+                "there is no program {}: the grid has {total}",
+                programs.start
+            )));
         }
         let mut text = String::from(if once { "tbreak " } else { "break " });
         let mut moved = String::new();
@@ -243,7 +273,11 @@ impl Session {
                 if line != asked {
                     moved = format!(" (line {asked} has no code)");
                 }
-                Kind::Line { file, line, positions }
+                Kind::Line {
+                    file,
+                    line,
+                    positions,
+                }
             }
         };
         if let Some(condition) = &condition {
@@ -284,7 +318,15 @@ impl Session {
         let allocation = self.engine.launch.tensors[tensor].allocation.0 as usize;
         let word = if reads { "awatch" } else { "watch" };
         let text = format!("{word} {}", crate::inspect::range_text(&range));
-        let breakpoint = self.new_breakpoint(Kind::Memory { tensor, allocation, bytes, reads }, text);
+        let breakpoint = self.new_breakpoint(
+            Kind::Memory {
+                tensor,
+                allocation,
+                bytes,
+                reads,
+            },
+            text,
+        );
         Ok(Reply::Done(format!("{}: {}", breakpoint.id, breakpoint.text)))
     }
 
@@ -292,8 +334,14 @@ impl Session {
         use tilescope_launch::expr::NodeKind;
         match &value.root.kind {
             NodeKind::Name(name) => {
-                if condition.is_none() && self.find_tensor(name).is_ok() && self.code.values_named(name).next().is_none() {
-                    let range = MemoryRange { tensor: name.clone(), spans: Vec::new() };
+                if condition.is_none()
+                    && self.find_tensor(name).is_ok()
+                    && self.code.values_named(name).next().is_none()
+                {
+                    let range = MemoryRange {
+                        tensor: name.clone(),
+                        spans: Vec::new(),
+                    };
                     return self.watch_memory(range, false);
                 }
                 self.watch_name(&name.clone(), condition)
@@ -348,7 +396,10 @@ impl Session {
             None => {
                 let count = self.stops.list.len() as u64;
                 self.stops.list.clear();
-                format!("deleted {}", tilescope_diagnostics::render::number::counted(count, "breakpoint"))
+                format!(
+                    "deleted {}",
+                    tilescope_diagnostics::render::number::counted(count, "breakpoint")
+                )
             }
         }))
     }

@@ -13,8 +13,11 @@ use tilescope_interpreter::kind::Kind;
 use tilescope_interpreter::report::{frames, is_own, place};
 use tilescope_interpreter::stepping::{Placed, Stepping};
 use tilescope_interpreter::tape::{At, Origin, What};
-use tilescope_ir::{Family, FuncId, Function, Loc, LocId, Module, Op, OpCode, OpId, Type, ValueId, VerifiedModule};
+use tilescope_ir::{
+    Family, FuncId, Function, LocId, Module, Op, OpCode, OpId, Type, ValueId, VerifiedModule,
+};
 
+use crate::names::Names;
 use crate::values::ValueKey;
 
 /// A line in a call: file and line of each frame, outermost first.
@@ -84,7 +87,10 @@ fn folds(module: &Module) -> HashMap<(FuncId, OpId), OpId> {
             if !matches!(data.code, OpCode::Reduce | OpCode::Scan | OpCode::MapElementwise) {
                 continue;
             }
-            let blocks = data.regions.iter().flat_map(|&region| &function.regions[region].blocks);
+            let blocks = data
+                .regions
+                .iter()
+                .flat_map(|&region| &function.regions[region].blocks);
             for &op in blocks.flat_map(|&block| &function.blocks[block].ops) {
                 folds.insert((func, op), fold);
             }
@@ -149,13 +155,17 @@ impl Code {
             }
         }
         let values = stepping.values.iter().enumerate();
-        let index = values.map(|(i, v)| ((v.func, v.value, call_id(&v.calls)), i as u32)).collect();
+        let index = values
+            .map(|(i, v)| ((v.func, v.value, call_id(&v.calls)), i as u32))
+            .collect();
         let masks = masks(&module, &stepping, &index);
         let presets = stepping.tape.presets.iter().map(|preset| preset.slot).collect();
         let folds = folds(&module);
         let (text, op_lines) = text(&module);
         let costs = stepping.tape.code.insts.iter();
-        let costs = costs.map(|inst| cost(&module, &stepping, inst.at, inst.lanes)).collect();
+        let costs = costs
+            .map(|inst| cost(&module, &stepping, inst.at, inst.lanes))
+            .collect();
         Code {
             module,
             kernel,
@@ -211,7 +221,10 @@ impl Code {
         let own = place(&self.module, origin)?;
         // A place in the text is only good where all are.
         let (file, line) = self.line(position)?;
-        if is_code(&self.module, origin) && own.frame.line == line && *own.frame.file == *self.files[file as usize] {
+        if is_code(&self.module, origin)
+            && own.frame.line == line
+            && *own.frame.file == *self.files[file as usize]
+        {
             return Some(own);
         }
         Some(Location {
@@ -242,7 +255,8 @@ impl Code {
 
     /// Helpers that an instruction is in.
     pub fn depth(&self, position: u32) -> u32 {
-        self.stack(position).map_or(0, |stack| stack.len().saturating_sub(1) as u32)
+        self.stack(position)
+            .map_or(0, |stack| stack.len().saturating_sub(1) as u32)
     }
 
     /// True if a new line begins at `position`, executed after `last` (which jumped back or not).
@@ -282,7 +296,9 @@ impl Code {
     pub fn file(&self, name: &str) -> Option<u32> {
         let exact = self.files.iter().position(|file| **file == *name);
         let ends = |file: &Arc<str>| file.strip_suffix(name).is_some_and(|rest| rest.ends_with('/'));
-        exact.or_else(|| self.files.iter().position(ends)).map(|i| i as u32)
+        exact
+            .or_else(|| self.files.iter().position(ends))
+            .map(|i| i as u32)
     }
 
     /// The file of the kernel itself.
@@ -298,7 +314,9 @@ impl Code {
 
     /// Lines with code of a file.
     pub fn code_lines(&self, file: u32) -> impl Iterator<Item = u32> + '_ {
-        self.lines.range((file, 0)..=(file, u32::MAX)).map(|(&(_, line), _)| line)
+        self.lines
+            .range((file, 0)..=(file, u32::MAX))
+            .map(|(&(_, line), _)| line)
     }
 
     /// A value's place on the tape.
@@ -384,7 +402,8 @@ fn intern(files: &mut Vec<Arc<str>>, file: &str) -> u32 {
 fn stack(module: &Module, origin: &Origin, files: &mut Vec<Arc<str>>) -> Stack {
     let chain = frames(module, origin);
     let own = chain.iter().rev().filter(|frame| is_own(frame));
-    own.map(|frame| (intern(files, &frame.file), frame.line)).collect()
+    own.map(|frame| (intern(files, &frame.file), frame.line))
+        .collect()
 }
 
 fn stacks(module: &Module, stepping: &Stepping, files: &mut Vec<Arc<str>>) -> Vec<Stack> {
@@ -431,114 +450,37 @@ fn text_stacks(module: &Module, stepping: &Stepping, files: &mut Vec<Arc<str>>) 
     insts.map(stack).collect()
 }
 
-/// The author's name of a value: from its location; of what a loop counts or carries, also from the text.
-fn author_name(module: &Module, function: &Function, value: ValueId) -> Option<Arc<str>> {
-    let data = &function.values[value];
-    match data.def {
-        tilescope_ir::Def::Result(op, _) => module.locs.name(function.ops[op].loc).cloned(),
-        tilescope_ir::Def::Arg(..) => {
-            let is_number = |name: &&Arc<str>| {
-                let digits = name.strip_prefix("arg").unwrap_or(name);
-                digits.bytes().all(|b| b.is_ascii_digit())
-            };
-            let in_text = || data.name.as_ref().filter(|name| !is_number(name)).cloned();
-            module.locs.name(data.loc).cloned().or_else(in_text)
-        }
-    }
-}
-
 fn named(module: &Module, stepping: &Stepping, files: &mut Vec<Arc<str>>) -> Vec<Named> {
-    // The line at which each constant's name is assigned by something else.
-    let mut assigned: HashMap<(FuncId, Arc<str>, LocLine), ()> = HashMap::new();
-    for (func, function) in module.funcs.iter() {
-        for (_, op) in function.ops.iter() {
-            if let (false, Some(name)) = (op.code == OpCode::Constant, module.locs.name(op.loc)) {
-                assigned.insert((func, name.clone(), line_of(module, op.loc)), ());
-            }
-        }
-    }
-    let mut parts: HashMap<FuncId, HashSet<ValueId>> = HashMap::new();
+    let mut names: HashMap<FuncId, Names> = HashMap::new();
     let mut result = Vec::with_capacity(stepping.values.len());
     for placed in &stepping.values {
         let function = &module.funcs[placed.func];
-        let parts = parts.entry(placed.func).or_insert_with(|| statement_parts(module, function));
-        let name = author_name(module, function, placed.value);
-        let what = match function.values[placed.value].def {
-            tilescope_ir::Def::Result(op, _) => What::Op(op),
-            tilescope_ir::Def::Arg(..) => What::Param(u32::MAX),
+        let names = names
+            .entry(placed.func)
+            .or_insert_with(|| Names::of(module, function));
+        let found = names.get(placed.value);
+        let own = match function.values[placed.value].def {
+            tilescope_ir::Def::Result(op, _) => function.ops[op].loc,
+            tilescope_ir::Def::Arg(..) => function.values[placed.value].loc,
         };
-        let own = match what {
-            What::Op(op) => {
-                let origin = Origin { func: placed.func, what: What::Op(op), calls: placed.calls.clone() };
-                stack(module, &origin, files)
-            }
-            What::Param(_) => {
-                let mut chain = module.locs.frames(function.values[placed.value].loc);
-                for &call in &*placed.calls {
-                    chain.extend(module.locs.frames(call));
-                }
-                let own = chain.iter().rev().filter(|(file, ..)| !file.contains("triton/language/"));
-                own.map(|(file, line, _)| (intern(files, file), *line)).collect()
-            }
-        };
-        let is_constant = match what {
-            What::Op(op) => function.ops[op].code == OpCode::Constant,
-            What::Param(_) => false,
-        };
-        let hides = is_constant
-            && name.as_ref().is_some_and(|name| {
-                let What::Op(op) = what else { return false };
-                let line = line_of(module, function.ops[op].loc);
-                assigned.contains_key(&(placed.func, name.clone(), line))
-            });
+        // What a call is assigned to belongs where the call is.
+        let mut chain = module.locs.frames(found.and_then(|(_, loc)| *loc).unwrap_or(own));
+        for &call in &*placed.calls {
+            chain.extend(module.locs.frames(call));
+        }
+        let stack = chain
+            .iter()
+            .rev()
+            .filter(|(file, ..)| !file.contains("triton/language/"));
         result.push(Named {
-            name,
-            stack: own,
-            is_part: hides || parts.contains(&placed.value),
+            name: found.map(|(name, _)| name.clone()),
+            stack: stack
+                .map(|(file, line, _)| (intern(files, file), *line))
+                .collect(),
+            is_part: names.is_part(placed.value),
         });
     }
     result
-}
-
-type LocLine = Option<(Arc<str>, u32)>;
-
-/// The innermost own line of a location.
-fn line_of(module: &Module, loc: LocId) -> LocLine {
-    let frames = module.locs.frames(loc);
-    let own = frames.into_iter().find(|(file, ..)| !file.contains("triton/language/"));
-    own.map(|(file, line, _)| (file, line))
-}
-
-/// Results that are only steps on the way to the value of a statement: another one of the same name and line
-/// follows in the block, with nothing of another name between.
-fn statement_parts(module: &Module, function: &Function) -> HashSet<ValueId> {
-    let mut parts = HashSet::new();
-    for (_, block) in function.blocks.iter() {
-        let mut before: Option<(ValueId, Arc<str>, LocLine)> = None;
-        for &op in &block.ops {
-            let data = &function.ops[op];
-            if data.code == OpCode::Constant {
-                continue;
-            }
-            let name = module.locs.name(data.loc).filter(|_| has_name(module, data.loc));
-            let (Some(name), Some(&value)) = (name, data.results.first()) else {
-                before = None;
-                continue;
-            };
-            let line = line_of(module, data.loc);
-            if let Some((part, known, at)) = before.take()
-                && (&known, &at) == (name, &line)
-            {
-                parts.insert(part);
-            }
-            before = Some((value, name.clone(), line));
-        }
-    }
-    parts
-}
-
-fn has_name(module: &Module, loc: LocId) -> bool {
-    !matches!(module.locs.get(loc), Loc::Unknown)
 }
 
 /// The kernel's text and the lines of its operations: as it was read, else as it is printed.
@@ -560,16 +502,27 @@ fn lines_of_ops(module: &Module, read: &Module, source: &Source) -> HashMap<(Fun
     let starts: Vec<usize> = source.text.match_indices('\n').map(|(i, _)| i).collect();
     let mut lines = HashMap::new();
     for (func, function) in module.funcs.iter() {
-        let Some(other) = read.funcs.get(func) else { continue };
+        let Some(other) = read.funcs.get(func) else {
+            continue;
+        };
         let mut todo = vec![(function.body, other.body)];
         while let Some((ours, theirs)) = todo.pop() {
-            let blocks = function.regions[ours].blocks.iter().zip(&other.regions[theirs].blocks);
+            let blocks = function.regions[ours]
+                .blocks
+                .iter()
+                .zip(&other.regions[theirs].blocks);
             for (&a, &b) in blocks {
                 for (&x, &y) in function.blocks[a].ops.iter().zip(&other.blocks[b].ops) {
                     let offset = other.ops[y].offset as usize;
                     let line = starts.partition_point(|&start| start < offset) as u32 + 1;
                     lines.insert((func, x), line);
-                    todo.extend(function.ops[x].regions.iter().copied().zip(other.ops[y].regions.iter().copied()));
+                    todo.extend(
+                        function.ops[x]
+                            .regions
+                            .iter()
+                            .copied()
+                            .zip(other.ops[y].regions.iter().copied()),
+                    );
                 }
             }
         }
@@ -586,7 +539,12 @@ fn cost(module: &Module, stepping: &Stepping, at: At, lanes: u32) -> u32 {
         Some((origin, What::Op(op))) => {
             let function = &module.funcs[origin.func];
             let data = &function.ops[op];
-            let widest = data.operands.iter().map(|&v| function.ty(v).lanes() as u64).max().unwrap_or(1);
+            let widest = data
+                .operands
+                .iter()
+                .map(|&v| function.ty(v).lanes() as u64)
+                .max()
+                .unwrap_or(1);
             match data.code {
                 OpCode::Dot => {
                     let inner = data.operands.first().and_then(|&a| function.ty(a).shape());

@@ -138,7 +138,9 @@ fn base(launch: &Launch, memory: &Memory, remake: Remake) -> Base {
         .collect();
     written.sort_unstable();
     written.dedup();
-    let allocations = written.iter().filter_map(|&i| Some((i, memory.allocations.get(i)?)));
+    let allocations = written
+        .iter()
+        .filter_map(|&i| Some((i, memory.allocations.get(i)?)));
     let allocations: Vec<_> = allocations.collect();
     let total: usize = allocations.iter().map(|(_, a)| a.bytes.len()).sum();
     if total > COPIED || allocations.iter().any(|(_, a)| a.deferred.is_some()) {

@@ -37,12 +37,19 @@ pub struct Array {
 
 impl Array {
     fn scalar(value: Value) -> Array {
-        Array { shape: Vec::new(), lanes: vec![fine(value)], dtype: None }
+        Array {
+            shape: Vec::new(),
+            lanes: vec![fine(value)],
+            dtype: None,
+        }
     }
 }
 
 fn fine(value: Value) -> Lane {
-    Lane { value, state: LaneState::Fine }
+    Lane {
+        value,
+        state: LaneState::Fine,
+    }
 }
 
 impl Scene<'_> {
@@ -68,7 +75,10 @@ impl Scene<'_> {
             };
             Some((closeness, written, key.0))
         };
-        let ranked = self.code.values_named(name).filter_map(|key| Some((rank(key)?, key)));
+        let ranked = self
+            .code
+            .values_named(name)
+            .filter_map(|key| Some((rank(key)?, key)));
         ranked.max_by_key(|(rank, _)| *rank).map(|(_, key)| key)
     }
 
@@ -76,7 +86,10 @@ impl Scene<'_> {
     pub fn lane(&self, key: ValueKey, lane: usize) -> Option<Lane> {
         let (slot, kind, lanes) = self.code.slot(key)?;
         let bits = self.values.lane(slot, kind, lanes, lane);
-        Some(Lane { value: number(bits, kind), state: self.state(key, lane) })
+        Some(Lane {
+            value: number(bits, kind),
+            state: self.state(key, lane),
+        })
     }
 
     /// The state of one lane: undefined, or masked off by the load that made it.
@@ -88,7 +101,13 @@ impl Scene<'_> {
             return LaneState::Undefined;
         }
         match self.code.mask_of(key) {
-            Some(mask) if self.lane(mask, lane).is_some_and(|m| m.value == Value::Bool(false)) => LaneState::Masked,
+            Some(mask)
+                if self
+                    .lane(mask, lane)
+                    .is_some_and(|m| m.value == Value::Bool(false)) =>
+            {
+                LaneState::Masked
+            }
             _ => LaneState::Fine,
         }
     }
@@ -99,7 +118,11 @@ impl Scene<'_> {
         let (_, _, lanes) = self.code.slot(key)?;
         let shape = ty.shape().map_or(Vec::new(), |shape| shape.dims().collect());
         let lanes = (0..lanes).filter_map(|lane| self.lane(key, lane)).collect();
-        Some(Array { shape, lanes, dtype: ty.elem().map(|elem| crate::inspect::dtype(elem)) })
+        Some(Array {
+            shape,
+            lanes,
+            dtype: ty.elem().map(|elem| crate::inspect::dtype(elem)),
+        })
     }
 }
 
@@ -159,10 +182,13 @@ impl Evaluator<'_> {
                 let mut all: Option<Array> = None;
                 for (op, right) in rest {
                     let right = self.node(right)?;
-                    let pair = self.map2(node, &left, &right, |x, y| Some(Value::Bool(compare(*op, x, y))))?;
+                    let pair =
+                        self.map2(node, &left, &right, |x, y| Some(Value::Bool(compare(*op, x, y))))?;
                     all = Some(match all {
                         None => pair,
-                        Some(all) => self.map2(node, &all, &pair, |x, y| Some(Value::Bool(truth(x) && truth(y))))?,
+                        Some(all) => {
+                            self.map2(node, &all, &pair, |x, y| Some(Value::Bool(truth(x) && truth(y))))?
+                        }
                     });
                     left = right;
                 }
@@ -170,17 +196,37 @@ impl Evaluator<'_> {
             }
             NodeKind::And(a, b) => {
                 let a_value = self.node(a)?;
-                if !self.one_truth(a, &a_value)? { a_value } else { self.node(b)? }
+                if !self.one_truth(a, &a_value)? {
+                    a_value
+                } else {
+                    self.node(b)?
+                }
             }
             NodeKind::Or(a, b) => {
                 let a_value = self.node(a)?;
-                if self.one_truth(a, &a_value)? { a_value } else { self.node(b)? }
+                if self.one_truth(a, &a_value)? {
+                    a_value
+                } else {
+                    self.node(b)?
+                }
             }
-            NodeKind::Conditional { then, condition, otherwise } => {
+            NodeKind::Conditional {
+                then,
+                condition,
+                otherwise,
+            } => {
                 let holds = self.node(condition)?;
-                self.node(if self.one_truth(condition, &holds)? { then } else { otherwise })?
+                self.node(if self.one_truth(condition, &holds)? {
+                    then
+                } else {
+                    otherwise
+                })?
             }
-            NodeKind::Call { function, args, keywords } => self.call(node, function, args, keywords)?,
+            NodeKind::Call {
+                function,
+                args,
+                keywords,
+            } => self.call(node, function, args, keywords)?,
             NodeKind::Subscript(value, indices) => {
                 let value = self.node(value)?;
                 self.subscript(node, value, indices)?
@@ -210,7 +256,10 @@ impl Evaluator<'_> {
         };
         match self.scene.array(key) {
             Some(array) => Ok(array),
-            None => Err(self.error(node, format!("`{name}` is a descriptor or block pointer: it has no lanes"))),
+            None => Err(self.error(
+                node,
+                format!("`{name}` is a descriptor or block pointer: it has no lanes"),
+            )),
         }
     }
 
@@ -236,7 +285,9 @@ impl Evaluator<'_> {
     fn one_truth(&self, node: &Node, array: &Array) -> Result<bool> {
         match &array.lanes[..] {
             [lane] => Ok(truth(lane.value)),
-            _ => Err(self.error(node, "a tile is neither true nor false").help("write any(…) or all(…)")),
+            _ => Err(self
+                .error(node, "a tile is neither true nor false")
+                .help("write any(…) or all(…)")),
         }
     }
 
@@ -264,7 +315,10 @@ impl Evaluator<'_> {
         }
         let total: usize = shape.iter().product();
         if total > MAX_LANES {
-            return Err(self.error(node, format!("a tile of {total} lanes is too large to compute here")));
+            return Err(self.error(
+                node,
+                format!("a tile of {total} lanes is too large to compute here"),
+            ));
         }
         let mut lanes = Vec::with_capacity(total);
         for lane in 0..total {
@@ -273,10 +327,18 @@ impl Evaluator<'_> {
             let Some(value) = f(p.value, q.value) else {
                 return Err(self.error(node, "an integer is divided by zero, or too large"));
             };
-            let state = if p.state == LaneState::Fine { q.state } else { p.state };
+            let state = if p.state == LaneState::Fine {
+                q.state
+            } else {
+                p.state
+            };
             lanes.push(Lane { value, state });
         }
-        Ok(Array { shape, lanes, dtype: None })
+        Ok(Array {
+            shape,
+            lanes,
+            dtype: None,
+        })
     }
 
     fn call(
@@ -313,7 +375,14 @@ impl Evaluator<'_> {
         };
         let value = self.node(argument)?;
         let each = |f: &dyn Fn(Value) -> Value| Array {
-            lanes: value.lanes.iter().map(|lane| Lane { value: f(lane.value), ..*lane }).collect(),
+            lanes: value
+                .lanes
+                .iter()
+                .map(|lane| Lane {
+                    value: f(lane.value),
+                    ..*lane
+                })
+                .collect(),
             shape: value.shape.clone(),
             dtype: None,
         };
@@ -351,21 +420,30 @@ impl Evaluator<'_> {
         }
         let mut shape = value.shape.clone();
         shape.remove(axis);
-        Ok(Array { shape, lanes, dtype: None })
+        Ok(Array {
+            shape,
+            lanes,
+            dtype: None,
+        })
     }
 
     fn integer(&self, node: &Node) -> Result<i64> {
         let value = self.node(node)?;
         match &value.lanes[..] {
-            [Lane { value: Value::Int(i), .. }] => {
-                i64::try_from(*i).map_err(|_| self.error(node, "this integer is too large"))
-            }
+            [
+                Lane {
+                    value: Value::Int(i), ..
+                },
+            ] => i64::try_from(*i).map_err(|_| self.error(node, "this integer is too large")),
             _ => Err(self.error(node, "an integer is needed here")),
         }
     }
 
     fn subscript(&self, node: &Node, value: Array, indices: &[Index]) -> Result<Array> {
-        let given = indices.iter().filter(|index| !matches!(index, Index::Ellipsis(_))).count();
+        let given = indices
+            .iter()
+            .filter(|index| !matches!(index, Index::Ellipsis(_)))
+            .count();
         if given > value.shape.len() {
             let rank = value.shape.len();
             return Err(self.error(node, format!("too many indices: the value has {rank} dimensions")));
@@ -392,7 +470,9 @@ impl Evaluator<'_> {
                     }
                     picks.push((from_start as usize, 1, 1, false));
                 }
-                Index::Slice { start, stop, step, .. } => {
+                Index::Slice {
+                    start, stop, step, ..
+                } => {
                     let step = step.as_ref().map_or(Ok(1), |step| self.integer(step))?;
                     if step < 1 {
                         return Err(self.error(node, "the step of a range must be positive"));
@@ -425,7 +505,11 @@ impl Evaluator<'_> {
             lanes.push(value.lanes[at]);
         }
         let shape = picks.iter().filter(|pick| pick.3).map(|pick| pick.1).collect();
-        Ok(Array { shape, lanes, dtype: value.dtype })
+        Ok(Array {
+            shape,
+            lanes,
+            dtype: value.dtype,
+        })
     }
 }
 
@@ -433,8 +517,14 @@ fn transposed(value: Array) -> Array {
     let &[rows, columns] = &value.shape[..] else {
         return value;
     };
-    let lanes = (0..rows * columns).map(|i| value.lanes[i % rows * columns + i / rows]).collect();
-    Array { shape: vec![columns, rows], lanes, dtype: value.dtype }
+    let lanes = (0..rows * columns)
+        .map(|i| value.lanes[i % rows * columns + i / rows])
+        .collect();
+    Array {
+        shape: vec![columns, rows],
+        lanes,
+        dtype: value.dtype,
+    }
 }
 
 /// Where a lane of the broadcast shape is in an array of shape `own`, padded to the same rank.
@@ -466,11 +556,33 @@ fn fold(name: &str, values: impl Iterator<Item = Value>) -> Value {
         "sum" if ints => Value::Int(values.iter().map(int).fold(0, i128::saturating_add)),
         "sum" => Value::Float(floats().sum()),
         "mean" => Value::Float(floats().sum::<f64>() / values.len() as f64),
-        "min" if ints => values.iter().map(int).min().map_or(Value::Float(f64::NAN), Value::Int),
-        "max" if ints => values.iter().map(int).max().map_or(Value::Float(f64::NAN), Value::Int),
+        "min" if ints => values
+            .iter()
+            .map(int)
+            .min()
+            .map_or(Value::Float(f64::NAN), Value::Int),
+        "max" if ints => values
+            .iter()
+            .map(int)
+            .max()
+            .map_or(Value::Float(f64::NAN), Value::Int),
         // A NaN is the result, wherever it stands.
-        "min" => Value::Float(floats().fold(f64::INFINITY, |a, b| if a.is_nan() || b < a || b.is_nan() { if a.is_nan() { a } else { b } } else { a })),
-        _ => Value::Float(floats().fold(f64::NEG_INFINITY, |a, b| if a.is_nan() { a } else if b.is_nan() || b > a { b } else { a })),
+        "min" => Value::Float(floats().fold(f64::INFINITY, |a, b| {
+            if a.is_nan() || b < a || b.is_nan() {
+                if a.is_nan() { a } else { b }
+            } else {
+                a
+            }
+        })),
+        _ => Value::Float(floats().fold(f64::NEG_INFINITY, |a, b| {
+            if a.is_nan() {
+                a
+            } else if b.is_nan() || b > a {
+                b
+            } else {
+                a
+            }
+        })),
     }
 }
 
@@ -521,7 +633,11 @@ fn binary(op: BinaryOp, a: Value, b: Value) -> Option<Value> {
             }
             BinaryOp::Mod => {
                 let rest = x.checked_rem(y)?;
-                if rest != 0 && (rest < 0) != (y < 0) { rest + y } else { rest }
+                if rest != 0 && (rest < 0) != (y < 0) {
+                    rest + y
+                } else {
+                    rest
+                }
             }
             BinaryOp::Pow => match u32::try_from(y) {
                 Ok(y) => x.checked_pow(y)?,
@@ -556,7 +672,11 @@ impl Session {
             code: &self.code,
             values: program.values(),
             // At the end, names mean what they meant at the last instruction.
-            position: if program.ended { program.last.unwrap_or(0) } else { program.position },
+            position: if program.ended {
+                program.last.unwrap_or(0)
+            } else {
+                program.position
+            },
         })
     }
 
@@ -585,7 +705,9 @@ impl Session {
             if self.code.values_named(name).next().is_none() {
                 let known: Vec<&Arc<str>> = self.code.names().collect();
                 let error = Error::input(format!("there is no variable `{name}`"));
-                let start = expression.source.text[expression.root.span.clone()].find(name).unwrap_or(0);
+                let start = expression.source.text[expression.root.span.clone()]
+                    .find(name)
+                    .unwrap_or(0);
                 let at = expression.root.span.start + start;
                 let error = error.at(&expression.source, at..at + name.len(), "");
                 return Err(match closest(name, known.iter().map(|name| &***name)) {
@@ -601,14 +723,21 @@ impl Session {
         let scene = self.scene().ok_or_else(|| self.no_scene())?;
         let array = evaluate(&scene, expression)?;
         let window = whole(&array.shape);
-        let dtype = array.dtype.unwrap_or_else(|| String::from(match array.lanes.first().map(|lane| lane.value) {
-            Some(Value::Bool(_)) => "bool",
-            Some(Value::Float(_)) => "float",
-            _ => "int",
-        }));
+        let dtype = array.dtype.unwrap_or_else(|| {
+            String::from(match array.lanes.first().map(|lane| lane.value) {
+                Some(Value::Bool(_)) => "bool",
+                Some(Value::Float(_)) => "float",
+                _ => "int",
+            })
+        });
         Ok(crate::reply::Reply::Value {
             text: expression.text().to_string(),
-            window: TileWindow { dtype, window, lanes: array.lanes, shape: array.shape },
+            window: TileWindow {
+                dtype,
+                window,
+                lanes: array.lanes,
+                shape: array.shape,
+            },
         })
     }
 }

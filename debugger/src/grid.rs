@@ -42,7 +42,11 @@ pub struct GridView {
 impl GridView {
     /// How many programs are in a state.
     pub fn count(&self, state: ProgramState) -> u64 {
-        self.runs.iter().filter(|run| run.state == state).map(|run| run.count).sum()
+        self.runs
+            .iter()
+            .filter(|run| run.state == state)
+            .map(|run| run.count)
+            .sum()
     }
 
     /// The state of one program.
@@ -57,7 +61,13 @@ impl Session {
     /// The state of all programs now. A finding is shown at the first program that has it.
     pub fn grid(&self) -> GridView {
         let total = self.programs();
-        let mut faulty: BTreeSet<u64> = self.state.found.entries.values().map(|entry| entry.linear).collect();
+        let mut faulty: BTreeSet<u64> = self
+            .state
+            .found
+            .entries
+            .values()
+            .map(|entry| entry.linear)
+            .collect();
         for program in self.state.programs.values() {
             faulty.extend(program.sink.entries.values().map(|entry| entry.linear));
         }
@@ -74,7 +84,12 @@ impl Session {
                 ProgramState::Finding
             } else if self.state.done.contains(linear) {
                 ProgramState::Done
-            } else if self.state.programs.get(&linear).is_some_and(|program| program.ticks > 0) {
+            } else if self
+                .state
+                .programs
+                .get(&linear)
+                .is_some_and(|program| program.ticks > 0)
+            {
                 ProgramState::Running
             } else {
                 ProgramState::Waiting
@@ -87,7 +102,11 @@ impl Session {
             let state = state(first);
             match runs.last_mut() {
                 Some(last) if last.state == state => last.count += end - first,
-                _ => runs.push(StateRun { first, count: end - first, state }),
+                _ => runs.push(StateRun {
+                    first,
+                    count: end - first,
+                    state,
+                }),
             }
         }
         GridView {

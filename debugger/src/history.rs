@@ -61,7 +61,10 @@ impl Ranges {
 
     /// True if the number is in one of them.
     pub fn contains(&self, number: u64) -> bool {
-        self.ranges.range(..=number).next_back().is_some_and(|(_, &end)| number < end)
+        self.ranges
+            .range(..=number)
+            .next_back()
+            .is_some_and(|(_, &end)| number < end)
     }
 
     /// The first number from `from` on that is in none of them.
@@ -148,8 +151,14 @@ impl State {
     /// Forgets the values of programs that have ended, all but those of `kept`.
     pub fn drop_done(&mut self, kept: u64) {
         let done = &self.done;
-        self.programs.retain(|&linear, _| linear == kept || !done.contains(linear));
-        let gone: Vec<u64> = self.touches.keys().copied().filter(|&t| t != kept && done.contains(t)).collect();
+        self.programs
+            .retain(|&linear, _| linear == kept || !done.contains(linear));
+        let gone: Vec<u64> = self
+            .touches
+            .keys()
+            .copied()
+            .filter(|&t| t != kept && done.contains(t))
+            .collect();
         for linear in gone {
             if let Some(touches) = self.touches.remove(&linear) {
                 Arc::make_mut(&mut self.others).add_writes(&touches);
@@ -225,9 +234,13 @@ impl History {
         self.cut(time);
         let follows = match (self.segments.last(), what) {
             (Some(last), Stretch::Walked { .. }) => last.what == what,
-            (Some(Segment { start, what: Stretch::Whole { first } }), Stretch::Whole { first: next }) => {
-                first + (time - start) == next
-            }
+            (
+                Some(Segment {
+                    start,
+                    what: Stretch::Whole { first },
+                }),
+                Stretch::Whole { first: next },
+            ) => first + (time - start) == next,
             _ => false,
         };
         if !follows {
@@ -257,12 +270,19 @@ impl History {
 
     /// True if some program was run as a whole.
     pub fn has_whole(&self) -> bool {
-        self.segments.iter().any(|segment| matches!(segment.what, Stretch::Whole { .. }))
+        self.segments
+            .iter()
+            .any(|segment| matches!(segment.what, Stretch::Whole { .. }))
     }
 
     /// All stretches up to a time, with their ends.
     pub fn segments(&self, until: u64) -> Vec<(Segment, u64)> {
-        let ends = self.segments.iter().skip(1).map(|segment| segment.start).chain([self.end]);
+        let ends = self
+            .segments
+            .iter()
+            .skip(1)
+            .map(|segment| segment.start)
+            .chain([self.end]);
         let pairs = self.segments.iter().copied().zip(ends);
         pairs
             .filter(|(segment, _)| segment.start < until)
@@ -272,7 +292,10 @@ impl History {
 
     /// Times of the snapshots, rising.
     pub fn snapshot_times(&self) -> Vec<u64> {
-        self.snapshots.iter().map(|snapshot| snapshot.state.time).collect()
+        self.snapshots
+            .iter()
+            .map(|snapshot| snapshot.state.time)
+            .collect()
     }
 
     /// Adds a snapshot; `journal` is of the time since the last one.
@@ -282,10 +305,17 @@ impl History {
             Some(last) => last.journal.absorb(journal),
             None => drop(journal),
         }
-        if self.snapshots.last().is_some_and(|last| last.state.time == state.time) {
+        if self
+            .snapshots
+            .last()
+            .is_some_and(|last| last.state.time == state.time)
+        {
             return;
         }
-        let own = state.programs.get(&state.current).map_or(0, |program| program.bytes());
+        let own = state
+            .programs
+            .get(&state.current)
+            .map_or(0, |program| program.bytes());
         let bytes = own + 1024 * (1 + state.programs.len());
         self.snapshots.push(Snapshot {
             state,
@@ -328,7 +358,12 @@ impl History {
 
     /// Restores the last snapshot at or before `time`; `journal` is of the time since the last snapshot. None, and
     /// nothing is done, if there is no such snapshot.
-    pub fn restore(&mut self, time: u64, journal: &mut dyn FnMut() -> Journal, memory: &mut Memory) -> Option<State> {
+    pub fn restore(
+        &mut self,
+        time: u64,
+        journal: &mut dyn FnMut() -> Journal,
+        memory: &mut Memory,
+    ) -> Option<State> {
         let index = self.snapshots.iter().rposition(|s| s.state.time <= time)?;
         journal().undo(memory);
         while self.snapshots.len() > index + 1 {
@@ -353,15 +388,24 @@ mod tests {
             ranges.add(first, end);
         }
         assert_eq!(ranges.iter().collect::<Vec<_>>(), [(0, 3), (4, 6), (8, 9)]);
-        assert_eq!((ranges.count(), ranges.first_gap(0), ranges.first_gap(3)), (6, 3, 3));
-        assert_eq!((ranges.next_from(3), ranges.next_from(6), ranges.next_from(9)), (Some(4), Some(8), None));
+        assert_eq!(
+            (ranges.count(), ranges.first_gap(0), ranges.first_gap(3)),
+            (6, 3, 3)
+        );
+        assert_eq!(
+            (ranges.next_from(3), ranges.next_from(6), ranges.next_from(9)),
+            (Some(4), Some(8), None)
+        );
         ranges.add(1, 8);
         assert_eq!(ranges.iter().collect::<Vec<_>>(), [(0, 9)]);
         assert!(ranges.contains(8) && !ranges.contains(9));
     }
 
     fn state(time: u64) -> State {
-        State { time, ..State::default() }
+        State {
+            time,
+            ..State::default()
+        }
     }
 
     #[test]
@@ -393,7 +437,10 @@ mod tests {
         assert_eq!(history.at(9).map(|(s, end)| (s.start, end)), Some((7, 10)));
         assert_eq!(history.at(20), None);
         history.record(Stretch::Walked { linear: 2 }, 6, 8);
-        assert_eq!(history.at(7).map(|(s, _)| s.what), Some(Stretch::Walked { linear: 2 }));
+        assert_eq!(
+            history.at(7).map(|(s, _)| s.what),
+            Some(Stretch::Walked { linear: 2 })
+        );
         assert_eq!(history.end(), 8);
     }
 }

@@ -38,7 +38,11 @@ pub fn range_text(range: &MemoryRange) -> String {
     };
     match range.spans.is_empty() {
         true => range.tensor.clone(),
-        false => format!("{}[{}]", range.tensor, range.spans.iter().map(span).collect::<Vec<_>>().join(", ")),
+        false => format!(
+            "{}[{}]",
+            range.tensor,
+            range.spans.iter().map(span).collect::<Vec<_>>().join(", ")
+        ),
     }
 }
 
@@ -69,7 +73,10 @@ impl Session {
         let slot = *placed.slots.first()?;
         let written = scene.values.written(slot);
         let ty = self.code.ty(key)?;
-        let uniform = self.code.slot(key).filter(|&(slot, ..)| scene.values.is_uniform(slot));
+        let uniform = self
+            .code
+            .slot(key)
+            .filter(|&(slot, ..)| scene.values.is_uniform(slot));
         let value = uniform.and_then(|_| scene.lane(key, 0)).map(|lane| lane.value);
         let is_pointer = ty.elem().is_some_and(|elem| elem.pointer().is_some());
         let tensor = is_pointer.then(|| scene.values.only_tensor(slot)).flatten();
@@ -84,7 +91,9 @@ impl Session {
             },
             value,
             tensor: tensor.and_then(|tensor| self.tensor_name(tensor)),
-            changed: written > 0 && self.state.time > self.moved_from && written > program.ticks.saturating_sub(moved),
+            changed: written > 0
+                && self.state.time > self.moved_from
+                && written > program.ticks.saturating_sub(moved),
             id: key,
         };
         Some((written, variable))
@@ -107,7 +116,11 @@ impl Session {
             what: tilescope_interpreter::tape::What::Param(0),
             calls: [].into(),
         };
-        let params = function.params().iter().zip(&self.engine.launch.arguments).enumerate();
+        let params = function
+            .params()
+            .iter()
+            .zip(&self.engine.launch.arguments)
+            .enumerate();
         params
             .filter_map(|(i, (&value, argument))| {
                 let key = self.code.key_of(&origin, value)?;
@@ -139,7 +152,10 @@ impl Session {
         for row in window.rows.0..window.rows.0 + window.rows.1 {
             for column in window.columns.0..window.columns.0 + window.columns.1 {
                 let index = window.index(row, column);
-                let lane = index.iter().zip(&dims).fold(0, |lane, (&i, &size)| lane * size + i);
+                let lane = index
+                    .iter()
+                    .zip(&dims)
+                    .fold(0, |lane, (&i, &size)| lane * size + i);
                 if (lane as usize) < lanes {
                     cells.push(scene.lane(id, lane as usize)?);
                 }
@@ -179,7 +195,11 @@ impl Session {
         let elem = data.dtype.bytes();
         let view = View::new(data, elem);
         let inside = i64::try_from(offset).is_ok_and(|offset| view.contains(offset, elem as i64));
-        let state = if inside { LaneState::Fine } else { LaneState::OutOfBounds };
+        let state = if inside {
+            LaneState::Fine
+        } else {
+            LaneState::OutOfBounds
+        };
         Some((data.name.clone(), view.element(offset)?, state))
     }
 
@@ -194,28 +214,36 @@ impl Session {
         let variable = self.variable(&scene, name, key).map(|(_, variable)| variable);
         match (variable, self.summary(key)) {
             (Some(variable), Some(summary)) => Ok(Reply::Tile { variable, summary }),
-            _ => Err(Error::input(format!("`{name}` is a descriptor or block pointer: it has no lanes"))),
+            _ => Err(Error::input(format!(
+                "`{name}` is a descriptor or block pointer: it has no lanes"
+            ))),
         }
     }
 
     /// A tensor of the launch by its name.
     pub(crate) fn find_tensor(&self, name: &str) -> Result<usize> {
         let tensors = &self.engine.launch.tensors;
-        tensors.iter().position(|tensor| tensor.name == name).ok_or_else(|| {
-            let error = Error::input(format!("the launch has no tensor `{name}`"));
-            let names: Vec<&str> = tensors.iter().map(|tensor| &*tensor.name).collect();
-            match closest(name, names.iter().copied()) {
-                Some(near) => error.help(format!("did you mean `{near}`?")),
-                None => error.note(format!("it has {}", names.join(", "))),
-            }
-        })
+        tensors
+            .iter()
+            .position(|tensor| tensor.name == name)
+            .ok_or_else(|| {
+                let error = Error::input(format!("the launch has no tensor `{name}`"));
+                let names: Vec<&str> = tensors.iter().map(|tensor| &*tensor.name).collect();
+                match closest(name, names.iter().copied()) {
+                    Some(near) => error.help(format!("did you mean `{near}`?")),
+                    None => error.note(format!("it has {}", names.join(", "))),
+                }
+            })
     }
 
     /// Per dimension the first position and the count that a range names.
     fn extents(&self, tensor: &Tensor, range: &MemoryRange) -> Result<Vec<(u64, u64)>> {
         if range.spans.len() > tensor.shape.len() {
             let rank = tensor.shape.len();
-            return Err(Error::input(format!("too many indices: {} has {rank} dimensions", tensor.name)));
+            return Err(Error::input(format!(
+                "too many indices: {} has {rank} dimensions",
+                tensor.name
+            )));
         }
         let mut extents = Vec::new();
         for (axis, &size) in tensor.shape.iter().enumerate() {
@@ -248,9 +276,13 @@ impl Session {
         let index = self.find_tensor(&range.tensor)?;
         let tensor = &self.engine.launch.tensors[index];
         let extents = self.extents(tensor, range)?;
-        let total = extents.iter().fold(1u64, |n, &(_, count)| n.saturating_mul(count));
+        let total = extents
+            .iter()
+            .fold(1u64, |n, &(_, count)| n.saturating_mul(count));
         if total > MAX_ELEMENTS {
-            return Err(Error::input(format!("{total} elements are too many: at most {MAX_ELEMENTS}")));
+            return Err(Error::input(format!(
+                "{total} elements are too many: at most {MAX_ELEMENTS}"
+            )));
         }
         let mut ranges = crate::history::Ranges::default();
         for n in 0..total {
@@ -263,12 +295,17 @@ impl Session {
     /// Byte offset of an element in its allocation.
     fn offset_of(&self, tensor: &Tensor, index: &[u64]) -> u64 {
         let strides = index.iter().zip(&tensor.strides);
-        let position = strides.fold(tensor.offset, |at, (&i, &stride)| at.saturating_add(i as i64 * stride));
+        let position = strides.fold(tensor.offset, |at, (&i, &stride)| {
+            at.saturating_add(i as i64 * stride)
+        });
         position.max(0) as u64 * tensor.dtype.bytes() as u64
     }
 
     pub(crate) fn read_element(&self, tensor: &Tensor, index: &[u64]) -> Value {
-        let number = index.iter().zip(&tensor.shape).fold(0u64, |n, (&i, &size)| n * size.max(0) as u64 + i);
+        let number = index
+            .iter()
+            .zip(&tensor.shape)
+            .fold(0u64, |n, (&i, &size)| n * size.max(0) as u64 + i);
         element(&self.engine.memory.gather(tensor, number, 1), tensor.dtype)
     }
 
@@ -317,7 +354,8 @@ impl Session {
             for row in window.rows.0..window.rows.0 + window.rows.1 {
                 for column in window.columns.0..window.columns.0 + window.columns.1 {
                     let byte = self.offset_of(tensor, &window.index(row, column));
-                    let has = |ranges: Option<&crate::history::Ranges>| ranges.is_some_and(|r| r.contains(byte));
+                    let has =
+                        |ranges: Option<&crate::history::Ranges>| ranges.is_some_and(|r| r.contains(byte));
                     let mut mark = 0;
                     if has(own.and_then(|t| t.reads.get(&allocation))) {
                         mark |= READ;
@@ -339,12 +377,18 @@ impl Session {
         let index = self.find_tensor(&range.tensor)?;
         let tensor = &self.engine.launch.tensors[index];
         let extents = self.extents(tensor, range)?;
-        let total = extents.iter().fold(1u64, |n, &(_, count)| n.saturating_mul(count));
+        let total = extents
+            .iter()
+            .fold(1u64, |n, &(_, count)| n.saturating_mul(count));
         if total > MAX_ELEMENTS {
-            return Err(Error::input(format!("{total} elements are too many: at most {MAX_ELEMENTS}")));
+            return Err(Error::input(format!(
+                "{total} elements are too many: at most {MAX_ELEMENTS}"
+            )));
         }
         let rank = extents.len();
-        let values = (0..total).map(|n| self.read_element(tensor, &nth(&extents, n))).collect();
+        let values = (0..total)
+            .map(|n| self.read_element(tensor, &nth(&extents, n)))
+            .collect();
         // Outer dimensions are rows too.
         let columns = extents.last().copied().unwrap_or((0, 1));
         let first_row = rank.checked_sub(2).map_or(0, |axis| extents[axis].0);
@@ -418,10 +462,18 @@ impl Session {
             element,
             program: self.coordinates(self.state.current),
             location: last.and_then(|last| self.code.location(last)),
-            op: last.and_then(|last| self.code.op(last)).map_or("", |(.., op)| op.code.info().mnemonic),
+            op: last
+                .and_then(|last| self.code.op(last))
+                .map_or("", |(.., op)| op.code.info().mnemonic),
         };
-        let before = access.write.then(|| self.engine.recorder.before(access.allocation, byte, data.dtype.bytes()));
-        let change = before.flatten().map(|bytes| (crate::values::element(&bytes, data.dtype), after));
+        let before = access.write.then(|| {
+            self.engine
+                .recorder
+                .before(access.allocation, byte, data.dtype.bytes())
+        });
+        let change = before
+            .flatten()
+            .map(|bytes| (crate::values::element(&bytes, data.dtype), after));
         Reason::Watchpoint { id, touch, change }
     }
 
@@ -441,7 +493,10 @@ impl Session {
             first: middle.saturating_sub(AROUND).max(1),
             last: middle.saturating_add(AROUND),
             current,
-            breakpoints: breakpoints.filter(|(other, _)| *other == name).map(|(_, line)| line).collect(),
+            breakpoints: breakpoints
+                .filter(|(other, _)| *other == name)
+                .map(|(_, line)| line)
+                .collect(),
             file: name,
         })
     }
@@ -449,12 +504,18 @@ impl Session {
     /// Lines of the kernel's text around the current operation, and its own.
     pub(crate) fn operations_around(&self) -> (Vec<(u32, String)>, Option<u32>) {
         let position = self.scene().map_or(0, |scene| scene.position);
-        let current = self.code.op(position).and_then(|(func, op, _)| self.code.op_line(func, op));
+        let current = self
+            .code
+            .op(position)
+            .and_then(|(func, op, _)| self.code.op_line(func, op));
         let middle = current.unwrap_or(1);
         let first = middle.saturating_sub(AROUND).max(1);
         let lines = self.code.text.text.lines().enumerate();
         let lines = lines.skip(first as usize - 1).take(2 * AROUND as usize + 1);
-        (lines.map(|(i, line)| (i as u32 + 1, line.to_string())).collect(), current)
+        (
+            lines.map(|(i, line)| (i as u32 + 1, line.to_string())).collect(),
+            current,
+        )
     }
 
     /// Who wrote an element last.
@@ -501,7 +562,9 @@ impl Session {
                 program: self.coordinates(linear),
                 tick: ticks,
                 location: last.and_then(|last| self.code.location(last)),
-                op: last.and_then(|last| self.code.op(last)).map_or("", |(.., op)| op.code.info().mnemonic),
+                op: last
+                    .and_then(|last| self.code.op(last))
+                    .map_or("", |(.., op)| op.code.info().mnemonic),
                 before,
                 after,
             });

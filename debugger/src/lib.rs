@@ -19,6 +19,7 @@ mod grid;
 mod history;
 mod inspect;
 mod motion;
+mod names;
 mod parse;
 mod recorder;
 pub mod render;
@@ -29,13 +30,12 @@ mod values;
 mod walk;
 mod why;
 
-
 pub use command::{BreakAt, COMMANDS, Command, CommandInfo, MemoryRange, Schedule, Span};
 pub use grid::{GridView, ProgramState, StateRun};
+pub use inspect::{OTHERS, READ, WRITTEN};
 pub use reply::{
     BreakpointView, Listing, OpView, Position, Reason, Reply, Stopped, Touch, TouchKind, Touched, Variable,
     WhyStep, Writer,
 };
 pub use session::{Opening, Options, Session};
-pub use inspect::{OTHERS, READ, WRITTEN};
 pub use values::{Lane, LaneState, Summary, TensorWindow, TileWindow, ValueKey, Window};

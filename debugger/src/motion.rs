@@ -73,7 +73,10 @@ impl Session {
             Command::Step { count, back } => self.repeat(count, back, &|_| Goal::Line { deepest: u32::MAX }),
             Command::Next { count, back } => self.repeat(count, back, &|depth| Goal::Line { deepest: depth }),
             Command::StepOp { count, back } => self.repeat(count, back, &|_| Goal::Op),
-            Command::Out { count: _, back: false } => self.forward(&Goal::Out { depth }),
+            Command::Out {
+                count: _,
+                back: false,
+            } => self.forward(&Goal::Out { depth }),
             Command::Out { count: _, back: true } => match depth {
                 0 => self.to_beginning_of_program(),
                 _ => self.backward(1, &Goal::Line { deepest: depth - 1 }),
@@ -87,7 +90,11 @@ impl Session {
                     };
                     let over = matches!(
                         next.reason,
-                        Reason::LaunchEnd | Reason::Beginning | Reason::Interrupted | Reason::Deadlock | Reason::Limit
+                        Reason::LaunchEnd
+                            | Reason::Beginning
+                            | Reason::Interrupted
+                            | Reason::Deadlock
+                            | Reason::Limit
                     );
                     stopped = Some(next);
                     if over {
@@ -98,12 +105,16 @@ impl Session {
             }
             Command::Until(at) => {
                 let BreakAt::Line(file, line) = at else {
-                    return Err(Error::input("`until` goes to a line").help("`tbreak op:NAME` stops at an operation"));
+                    return Err(
+                        Error::input("`until` goes to a line").help("`tbreak op:NAME` stops at an operation")
+                    );
                 };
                 let (file, found, _) = self.resolve(file.as_deref(), line)?;
                 let mut stopped = self.forward(&Goal::Reach { line: (file, found) })?;
                 if found != line {
-                    stopped.notes.push(format!("line {line} has no code: line {found} is the next that has"));
+                    stopped.notes.push(format!(
+                        "line {line} has no code: line {found} is the next that has"
+                    ));
                 }
                 Ok(stopped)
             }
@@ -204,10 +215,14 @@ impl Session {
             }
             match end {
                 WalkEnd::Interrupted => return Ok((Reason::Interrupted, None)),
-                WalkEnd::Ended | WalkEnd::Asked if !through && self.state.current == home => return Ok((Reason::ProgramEnd, None)),
+                WalkEnd::Ended | WalkEnd::Asked if !through && self.state.current == home => {
+                    return Ok((Reason::ProgramEnd, None));
+                }
                 WalkEnd::Yielded | WalkEnd::Far => {
                     if self.is_crowded() {
-                        return Err(Error::unsupported("programs that wait for others hold more than 1 GB of values"));
+                        return Err(Error::unsupported(
+                            "programs that wait for others hold more than 1 GB of values",
+                        ));
                     }
                     let waiting = self.state.programs.len() as u64;
                     if self.state.idle > PATIENCE + 4 * waiting {
@@ -233,7 +248,11 @@ impl Session {
             }
             let start = random(seed, self.state.time) % total;
             let gap = self.state.done.first_gap(start);
-            return Some(if gap < total { gap } else { self.state.done.first_gap(0) });
+            return Some(if gap < total {
+                gap
+            } else {
+                self.state.done.first_gap(0)
+            });
         }
         let lowest = self.state.done.first_gap(0);
         (lowest < total).then_some(lowest)
@@ -251,7 +270,12 @@ impl Session {
         }
         let current = self.state.current;
         let running = |linear: &u64| !self.state.done.contains(*linear);
-        let after = self.state.programs.range(current + 1..).map(|(&linear, _)| linear).find(running);
+        let after = self
+            .state
+            .programs
+            .range(current + 1..)
+            .map(|(&linear, _)| linear)
+            .find(running);
         let first = || self.state.programs.keys().copied().find(running);
         after.or_else(first).unwrap_or(current)
     }
@@ -351,7 +375,12 @@ impl Session {
                 end = end.min(range.start);
             }
         }
-        if self.state.programs.keys().any(|&linear| linear == next && !self.state.done.contains(linear)) {
+        if self
+            .state
+            .programs
+            .keys()
+            .any(|&linear| linear == next && !self.state.done.contains(linear))
+        {
             return next;
         }
         let begun = self.state.programs.keys().copied().find(|&linear| linear > next);
@@ -416,7 +445,10 @@ impl Session {
             Some((index, all[index].clone()))
         });
         match found {
-            Some((index, finding)) => Reason::Finding { number: index + 1, finding: Box::new(finding) },
+            Some((index, finding)) => Reason::Finding {
+                number: index + 1,
+                finding: Box::new(finding),
+            },
             None => Reason::Stepped,
         }
     }
@@ -447,7 +479,11 @@ impl Session {
     fn next_program(&mut self) -> Result<Stopped> {
         let total = self.programs();
         let after = self.state.done.first_gap(self.state.current + 1);
-        let next = if after < total { after } else { self.state.done.first_gap(0) };
+        let next = if after < total {
+            after
+        } else {
+            self.state.done.first_gap(0)
+        };
         match next < total {
             true => self.look_at(next),
             false => Ok(self.stopped(Reason::LaunchEnd)),
@@ -465,7 +501,11 @@ impl Session {
         self.state.current = current;
         self.ensure_started();
         // Not a move of its own: undoing twice goes back twice.
-        let stopped = self.stopped(if interrupted { Reason::Interrupted } else { Reason::Stepped });
+        let stopped = self.stopped(if interrupted {
+            Reason::Interrupted
+        } else {
+            Reason::Stepped
+        });
         Ok(stopped)
     }
 
@@ -481,10 +521,14 @@ impl Session {
         let Some(finding) = index.and_then(|index| findings.get(index)) else {
             let count = findings.len() as u64;
             let has = tilescope_diagnostics::render::number::counted(count, "finding");
-            return Err(Error::input(format!("there is no finding {number}: the launch has {has}")));
+            return Err(Error::input(format!(
+                "there is no finding {number}: the launch has {has}"
+            )));
         };
         let Some(program) = finding.program else {
-            return Err(Error::input("this finding is about the whole launch: no operation made it"));
+            return Err(Error::input(
+                "this finding is about the whole launch: no operation made it",
+            ));
         };
         let finding = finding.clone();
         let key = self.key_of(&finding);
@@ -495,14 +539,23 @@ impl Session {
             u64::from(program[0]) + grid[0] * (u64::from(program[1]) + grid[1] * u64::from(program[2]));
         self.to_program(linear)?;
         let mut reached = false;
-        let how = Walk { max: u64::MAX, yields: false, record: true };
+        let how = Walk {
+            max: u64::MAX,
+            yields: false,
+            record: true,
+        };
         self.walk(how, &mut |_, arrival| {
             reached = arrival.finding.is_some() && (arrival.finding == key || key.is_none());
             reached
         });
-        let mut stopped = self.stopped(Reason::Finding { number: number as usize, finding: Box::new(finding) });
+        let mut stopped = self.stopped(Reason::Finding {
+            number: number as usize,
+            finding: Box::new(finding),
+        });
         if !reached {
-            stopped.notes.push(String::from("found by other programs before this one"));
+            stopped
+                .notes
+                .push(String::from("found by other programs before this one"));
         }
         Ok(stopped)
     }
@@ -511,9 +564,8 @@ impl Session {
     fn key_of(&mut self, finding: &tilescope_diagnostics::Finding) -> Option<Key> {
         let sink = self.sink();
         let keys: Vec<Key> = sink.entries.keys().copied().collect();
-        keys.into_iter().find(|key| {
-            key.check == finding.check && self.code.location_at(key.at) == finding.location
-        })
+        keys.into_iter()
+            .find(|key| key.check == finding.check && self.code.location_at(key.at) == finding.location)
     }
 
     /// Runs all that is left, stopping at nothing.
@@ -537,7 +589,14 @@ impl Session {
         }
         for before in 0..linear {
             self.state.current = before;
-            self.walk(Walk { max: u64::MAX, yields: false, record: true }, &mut |_, _| false);
+            self.walk(
+                Walk {
+                    max: u64::MAX,
+                    yields: false,
+                    record: true,
+                },
+                &mut |_, _| false,
+            );
             if self.engine.interrupted() {
                 break;
             }
@@ -562,7 +621,9 @@ enum Entered {
 
 /// A number that depends on both in no simple way.
 fn random(seed: u64, time: u64) -> u64 {
-    let mut x = seed.wrapping_add(time.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut x = seed
+        .wrapping_add(time.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        .wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)

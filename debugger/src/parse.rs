@@ -95,7 +95,10 @@ impl Reader {
     fn finish(&self) -> Result<()> {
         match self.rest().is_empty() {
             true => Ok(()),
-            false => Err(self.error(self.range(), format!("`{}` takes no more than that", self.info.name))),
+            false => Err(self.error(
+                self.range(),
+                format!("`{}` takes no more than that", self.info.name),
+            )),
         }
     }
 
@@ -149,11 +152,26 @@ impl Reader {
     fn command(&mut self) -> Result<Command> {
         let back = self.info.name.starts_with('r');
         Ok(match self.info.name {
-            "step" | "rstep" => Command::Step { count: self.count()?, back },
-            "next" | "rnext" => Command::Next { count: self.count()?, back },
-            "out" | "rout" => Command::Out { count: self.count()?, back },
-            "stepi" | "rstepi" => Command::StepOp { count: self.count()?, back },
-            "continue" | "rcontinue" => Command::Continue { count: self.count()?, back },
+            "step" | "rstep" => Command::Step {
+                count: self.count()?,
+                back,
+            },
+            "next" | "rnext" => Command::Next {
+                count: self.count()?,
+                back,
+            },
+            "out" | "rout" => Command::Out {
+                count: self.count()?,
+                back,
+            },
+            "stepi" | "rstepi" => Command::StepOp {
+                count: self.count()?,
+                back,
+            },
+            "continue" | "rcontinue" => Command::Continue {
+                count: self.count()?,
+                back,
+            },
             "until" => {
                 let (word, range) = self.needed("a line")?;
                 Command::Until(self.place(&word, range)?)
@@ -170,7 +188,10 @@ impl Reader {
             "undo" => Command::Undo,
             "break" | "tbreak" => self.breakpoint()?,
             "watch" => self.watch()?,
-            "awatch" => Command::WatchMemory { range: self.memory()?, reads: true },
+            "awatch" => Command::WatchMemory {
+                range: self.memory()?,
+                reads: true,
+            },
             "catch" => {
                 let (word, range) = self.needed("`findings` or `none`")?;
                 match word.as_str() {
@@ -255,13 +276,20 @@ impl Reader {
         let once = self.info.name == "tbreak";
         let programs = self.programs()?;
         let condition = self.condition()?;
-        Ok(Command::Break { at, condition, programs, once })
+        Ok(Command::Break {
+            at,
+            condition,
+            programs,
+            once,
+        })
     }
 
     /// `program X[..Y]` at the end of the rest, which then ends before it.
     fn programs(&mut self) -> Result<Option<Range<u64>>> {
         let rest = self.rest();
-        let Some(keyword) = rest.rfind("program ").filter(|&i| i == 0 || rest[..i].ends_with(char::is_whitespace))
+        let Some(keyword) = rest
+            .rfind("program ")
+            .filter(|&i| i == 0 || rest[..i].ends_with(char::is_whitespace))
         else {
             return Ok(None);
         };
@@ -303,7 +331,10 @@ impl Reader {
                 Ok(range) if matches!(value.root.kind, NodeKind::Subscript(..)) => {
                     Command::WatchMemory { range, reads: false }
                 }
-                _ => Command::WatchValue { value, condition: None },
+                _ => Command::WatchValue {
+                    value,
+                    condition: None,
+                },
             });
         };
         let value = Expression::parse(&self.source, self.at..cut)?;
@@ -364,7 +395,12 @@ fn memory_range(expression: &Expression) -> Result<MemoryRange> {
     for index in indices {
         spans.push(match index {
             Index::Item(node) => Span::At(integer(node).ok_or_else(|| wrong(node))?),
-            Index::Slice { start, stop, step: None, .. } => {
+            Index::Slice {
+                start,
+                stop,
+                step: None,
+                ..
+            } => {
                 let end = |node: &Option<Node>| match node {
                     None => Ok(None),
                     Some(node) => integer(node).map(Some).ok_or_else(|| wrong(node)),

@@ -167,7 +167,11 @@ impl Observer for Recorder {
         }
         for page in offset / PAGE..=(offset + bytes - 1) / PAGE {
             let key = (allocation as u32, page as u64);
-            inner.journal.pages.entry(key).or_insert_with(|| before(page * PAGE, PAGE).into());
+            inner
+                .journal
+                .pages
+                .entry(key)
+                .or_insert_with(|| before(page * PAGE, PAGE).into());
         }
     }
 }

@@ -110,7 +110,9 @@ impl Session {
     /// When the program executed its first instruction; none if it has executed none.
     fn beginning_of(&self, linear: u64, now: u64) -> Option<u64> {
         let segments = self.history.segments(now);
-        let first = segments.iter().find(|(segment, _)| segment.what == Stretch::Walked { linear });
+        let first = segments
+            .iter()
+            .find(|(segment, _)| segment.what == Stretch::Walked { linear });
         first.map(|(segment, _)| segment.start)
     }
 
@@ -129,7 +131,9 @@ impl Session {
                 }
         });
         if took_back && before > time {
-            stopped.notes.push(String::from("what other programs did since then is undone too"));
+            stopped
+                .notes
+                .push(String::from("what other programs did since then is undone too"));
         }
         Ok(stopped)
     }
@@ -168,7 +172,12 @@ impl Session {
         let mut limit = until;
         while limit > from {
             // The latest snapshot before the moments that are left; where there is none, the beginning.
-            let start = self.history.snapshot_times().into_iter().rfind(|&time| time < limit).unwrap_or(0);
+            let start = self
+                .history
+                .snapshot_times()
+                .into_iter()
+                .rfind(|&time| time < limit)
+                .unwrap_or(0);
             if self.seek(start)? {
                 return Ok(Found::Interrupted);
             }
@@ -224,10 +233,14 @@ impl Session {
 
     /// Where a program was run as a whole: executes everything again, that program instruction by instruction.
     fn unfold_program(&mut self, linear: u64) -> Result<()> {
-        let whole = self.history.segments(self.state.time).into_iter().any(|(segment, end)| match segment.what {
-            Stretch::Whole { first } => (first..first + (end - segment.start)).contains(&linear),
-            Stretch::Walked { .. } => false,
-        });
+        let whole = self
+            .history
+            .segments(self.state.time)
+            .into_iter()
+            .any(|(segment, end)| match segment.what {
+                Stretch::Whole { first } => (first..first + (end - segment.start)).contains(&linear),
+                Stretch::Walked { .. } => false,
+            });
         if whole { self.unfold(Some(linear)) } else { Ok(()) }
     }
 
@@ -267,7 +280,14 @@ impl Session {
     fn walk_again(&mut self, programs: std::ops::Range<u64>, max: u64) {
         for linear in programs {
             self.state.current = linear;
-            self.walk(Walk { max, yields: false, record: true }, &mut |_, _| false);
+            self.walk(
+                Walk {
+                    max,
+                    yields: false,
+                    record: true,
+                },
+                &mut |_, _| false,
+            );
             if self.engine.interrupted() {
                 return;
             }

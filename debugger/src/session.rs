@@ -126,7 +126,12 @@ impl Session {
             | Command::GotoFinding(_)
             | Command::Undo => Reply::Stopped(Box::new(self.go(command)?)),
             Command::Where => Reply::Stopped(Box::new(self.stopped(Reason::Stepped))),
-            Command::Break { at, condition, programs, once } => self.add_breakpoint(at, condition, programs, once)?,
+            Command::Break {
+                at,
+                condition,
+                programs,
+                once,
+            } => self.add_breakpoint(at, condition, programs, once)?,
             Command::WatchMemory { range, reads } => self.watch_memory(range, reads)?,
             Command::WatchValue { value, condition } => self.watch_value(value, condition)?,
             Command::StopAtFindings(stop) => {
@@ -179,7 +184,11 @@ impl Session {
 
     /// Number of programs in the grid.
     pub fn programs(&self) -> u64 {
-        self.engine.launch.grid.iter().fold(1, |count: u64, &n| count.saturating_mul(n))
+        self.engine
+            .launch
+            .grid
+            .iter()
+            .fold(1, |count: u64, &n| count.saturating_mul(n))
     }
 
     /// The launch.
@@ -216,14 +225,20 @@ impl Session {
     /// The coordinates of a program.
     pub fn coordinates(&self, linear: u64) -> [u32; 3] {
         let [gx, gy, _] = self.engine.launch.grid.map(|n| n.max(1));
-        [(linear % gx) as u32, (linear / gx % gy) as u32, (linear / gx / gy) as u32]
+        [
+            (linear % gx) as u32,
+            (linear / gx % gy) as u32,
+            (linear / gx / gy) as u32,
+        ]
     }
 
     /// Where the session stands.
     pub fn position(&self) -> Position {
         let linear = self.state.current;
         let program = self.program();
-        let at = program.filter(|program| !program.ended).map(|program| program.position);
+        let at = program
+            .filter(|program| !program.ended)
+            .map(|program| program.position);
         let op = at.and_then(|position| self.code.op(position));
         Position {
             program: self.coordinates(linear),
@@ -243,7 +258,9 @@ impl Session {
     fn result_name(&self, func: FuncId, op: &tilescope_ir::Op) -> Option<String> {
         let value = *op.results.first()?;
         let function = &self.code.module.funcs[func];
-        function.value_name(&self.code.module.locs, value).map(String::from)
+        function
+            .value_name(&self.code.module.locs, value)
+            .map(String::from)
     }
 
     pub(crate) fn stopped(&self, reason: Reason) -> Stopped {
@@ -267,7 +284,9 @@ impl Session {
 
     /// Asks the interpreter's reporter.
     pub(crate) fn report<R>(&mut self, ask: impl FnOnce(&Reporter<'_>) -> R) -> R {
-        let Session { code, engine, state, .. } = self;
+        let Session {
+            code, engine, state, ..
+        } = self;
         let launch = engine.launch.clone();
         let tape = &code.stepping.tape;
         engine.walk(tape, &mut state.stored, |context, _| {
@@ -337,7 +356,10 @@ fn help(topic: Option<&str>) -> Result<Reply> {
         for alias in info.aliases {
             names.push_str(&format!(", {alias}"));
         }
-        (format!("{names} {}", info.usage).trim_end().to_string(), info.help.to_string())
+        (
+            format!("{names} {}", info.usage).trim_end().to_string(),
+            info.help.to_string(),
+        )
     };
     let Some(topic) = topic else {
         return Ok(Reply::Help(COMMANDS.iter().map(row).collect()));

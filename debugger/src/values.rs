@@ -2,10 +2,10 @@
 
 use tilescope_diagnostics::Value;
 use tilescope_interpreter::kind::Kind;
+use tilescope_interpreter::kind::Lane as _;
 use tilescope_interpreter::num::float::{
     Bf16, F8E4M3, F8E4M3B11Fnuz, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F16, StoredFloat,
 };
-use tilescope_interpreter::kind::Lane as _;
 use tilescope_launch::Dtype;
 
 /// Names a value of the kernel in a session; valid as long as the session.
@@ -78,7 +78,9 @@ impl Window {
         }
         Window {
             row_axis: self.row_axis.filter(|&a| a < shape.len()),
-            column_axis: self.column_axis.filter(|&a| a < shape.len() && self.row_axis != Some(a)),
+            column_axis: self
+                .column_axis
+                .filter(|&a| a < shape.len() && self.row_axis != Some(a)),
             at,
             rows: cut(self.rows, size(self.row_axis)),
             columns: cut(self.columns, size(self.column_axis)),
@@ -179,7 +181,10 @@ impl Summary {
     }
 
     pub(crate) fn finish(mut self) -> Summary {
-        let counted = self.lanes - self.masked - self.undefined - self.nan.min(self.lanes - self.masked - self.undefined);
+        let counted = self.lanes
+            - self.masked
+            - self.undefined
+            - self.nan.min(self.lanes - self.masked - self.undefined);
         self.mean = self.mean.filter(|_| counted > 0).map(|sum| sum / counted as f64);
         self
     }
@@ -254,7 +259,10 @@ mod tests {
     #[test]
     fn a_summary_leaves_out_what_is_no_number() {
         let mut summary = Summary::default();
-        let lane = |value, state| Lane { value: Value::Float(value), state };
+        let lane = |value, state| Lane {
+            value: Value::Float(value),
+            state,
+        };
         for (value, state) in [
             (1.0, LaneState::Fine),
             (3.0, LaneState::Fine),
@@ -265,7 +273,10 @@ mod tests {
         }
         let summary = summary.finish();
         assert_eq!((summary.lanes, summary.masked, summary.nan), (4, 1, 1));
-        assert_eq!((summary.min, summary.max), (Some(Value::Float(1.0)), Some(Value::Float(3.0))));
+        assert_eq!(
+            (summary.min, summary.max),
+            (Some(Value::Float(1.0)), Some(Value::Float(3.0)))
+        );
         assert_eq!(summary.mean, Some(2.0));
     }
 

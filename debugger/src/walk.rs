@@ -74,14 +74,18 @@ pub struct Walk {
 impl Session {
     /// Begins the current program unless it has begun.
     pub(crate) fn ensure_started(&mut self) {
-        let Session { code, engine, state, .. } = self;
+        let Session {
+            code, engine, state, ..
+        } = self;
         let linear = state.current;
         let is_over = state.done.contains(linear) || engine.launch.grid.contains(&0);
         if state.programs.contains_key(&linear) || is_over {
             return;
         }
         let tape = &code.stepping.tape;
-        let program = engine.walk(tape, &mut state.stored, |context, _| Program::new(context, linear));
+        let program = engine.walk(tape, &mut state.stored, |context, _| {
+            Program::new(context, linear)
+        });
         state.programs.insert(linear, Arc::new(program));
     }
 
@@ -94,7 +98,13 @@ impl Session {
     /// Executes instructions of the current program; `arrive` is asked after each whether to stop.
     pub(crate) fn walk(&mut self, how: Walk, arrive: &mut dyn FnMut(&Code, &Arrival<'_>) -> bool) -> WalkEnd {
         self.ensure_started();
-        let Session { code, engine, state, history, .. } = self;
+        let Session {
+            code,
+            engine,
+            state,
+            history,
+            ..
+        } = self;
         let code: &Code = code;
         let linear = state.current;
         let mut known: BTreeSet<Key> = state.found.entries.keys().copied().collect();
@@ -160,21 +170,29 @@ impl Session {
                 let mut finding = None;
                 if walker.sink().entries.len() > found {
                     found = walker.sink().entries.len();
-                    finding = walker.sink().entries.keys().find(|key| !known.contains(key)).copied();
+                    finding = walker
+                        .sink()
+                        .entries
+                        .keys()
+                        .find(|key| !known.contains(key))
+                        .copied();
                     known.extend(walker.sink().entries.keys());
                 }
-                let asked = arrive(code, &Arrival {
-                    linear,
-                    time: rest.time,
-                    ticks: walker.ticks(),
-                    position: walker.position(),
-                    last: walker.last(),
-                    back: walker.went_back(),
-                    ended: walker.ended(),
-                    values: walker.values(),
-                    accesses: &accesses,
-                    finding,
-                });
+                let asked = arrive(
+                    code,
+                    &Arrival {
+                        linear,
+                        time: rest.time,
+                        ticks: walker.ticks(),
+                        position: walker.position(),
+                        last: walker.last(),
+                        back: walker.went_back(),
+                        ended: walker.ended(),
+                        values: walker.values(),
+                        accesses: &accesses,
+                        finding,
+                    },
+                );
                 let gave_way = matches!(stepped, Stepped::On { yields: true });
                 rest.idle += u64::from(gave_way);
                 if walker.ended() {
@@ -220,9 +238,16 @@ impl Session {
                 ..tilescope_interpreter::Options::default()
             };
             let Session { code, engine, .. } = self;
-            self.fast = Some(tilescope_interpreter::tape(&code.module, code.kernel, &engine.launch, options)?);
+            self.fast = Some(tilescope_interpreter::tape(
+                &code.module,
+                code.kernel,
+                &engine.launch,
+                options,
+            )?);
         }
-        let Session { engine, state, fast, .. } = self;
+        let Session {
+            engine, state, fast, ..
+        } = self;
         let Some(tape) = fast else { return Ok(None) };
         let limits = Limits { suspended_bytes: 0 };
         let ran = engine.race(tape, &mut state.stored, |context| {
@@ -233,12 +258,19 @@ impl Session {
     }
 
     /// Takes in programs that ran as a whole.
-    pub(crate) fn raced(&mut self, first: u64, end: u64, sink: tilescope_interpreter::sink::Sink, record: bool) {
+    pub(crate) fn raced(
+        &mut self,
+        first: u64,
+        end: u64,
+        sink: tilescope_interpreter::sink::Sink,
+        record: bool,
+    ) {
         let from = self.state.time;
         let mut sink = sink;
         let logs = sink.written.iter_mut().enumerate();
-        let written: Vec<(usize, Vec<(u64, u64)>)> =
-            logs.filter_map(|(i, log)| Some((i, log.as_mut()?.ranges().to_vec()))).collect();
+        let written: Vec<(usize, Vec<(u64, u64)>)> = logs
+            .filter_map(|(i, log)| Some((i, log.as_mut()?.ranges().to_vec())))
+            .collect();
         let mut found = std::mem::take(&mut self.state.found);
         Arc::make_mut(&mut found).merge(sink);
         self.state.found = found;
@@ -250,7 +282,8 @@ impl Session {
             others.writes.entry(allocation).or_default().add_all(&ranges);
         }
         if record {
-            self.history.record(Stretch::Whole { first }, from, self.state.time);
+            self.history
+                .record(Stretch::Whole { first }, from, self.state.time);
         }
         // No journal knows what was written.
         drop(self.engine.recorder.take_journal());
@@ -267,7 +300,11 @@ impl Session {
             match segment.what {
                 Stretch::Walked { linear } => {
                     self.state.current = linear;
-                    let how = Walk { max: count, yields: false, record: false };
+                    let how = Walk {
+                        max: count,
+                        yields: false,
+                        record: false,
+                    };
                     let end = self.walk(how, &mut |code, arrival| {
                         arrive(code, arrival);
                         false
@@ -316,6 +353,11 @@ impl Session {
 
     /// True if programs that have begun take more memory than they may.
     pub(crate) fn is_crowded(&self) -> bool {
-        self.state.programs.values().map(|program| program.bytes()).sum::<usize>() > MAX_SUSPENDED
+        self.state
+            .programs
+            .values()
+            .map(|program| program.bytes())
+            .sum::<usize>()
+            > MAX_SUSPENDED
     }
 }

@@ -40,7 +40,12 @@ impl Session {
         let tick = self.program().map_or(0, |program| program.ticks);
         let mut steps = Vec::new();
         let mut seen = BTreeSet::new();
-        let mut todo = vec![Asked { key, lane, depth: 0, tick }];
+        let mut todo = vec![Asked {
+            key,
+            lane,
+            depth: 0,
+            tick,
+        }];
         let mut result = Ok(());
         while let Some(asked) = todo.pop() {
             if steps.len() == MAX_STEPS {
@@ -68,7 +73,11 @@ impl Session {
     /// The value and lane that `x[3, 7]` names.
     fn lane_of(&self, expression: &Expression) -> Result<(ValueKey, usize)> {
         let root = &expression.root;
-        let wrong = || expression.error(root, "this is no lane of a variable", "").help("write VALUE[3, 7], or VALUE");
+        let wrong = || {
+            expression
+                .error(root, "this is no lane of a variable", "")
+                .help("write VALUE[3, 7], or VALUE")
+        };
         let (name_node, indices) = match &root.kind {
             NodeKind::Subscript(value, indices) => (&**value, &indices[..]),
             _ => (root, &[][..]),
@@ -76,14 +85,20 @@ impl Session {
         let NodeKind::Name(name) = &name_node.kind else {
             return Err(wrong());
         };
-        let scene = self.scene().ok_or_else(|| Error::input("there is no program to look at"))?;
+        let scene = self
+            .scene()
+            .ok_or_else(|| Error::input("there is no program to look at"))?;
         // Unknown names are reported as `print` does.
         crate::evaluate::evaluate(&scene, expression)?;
         let key = scene.lookup(name).ok_or_else(|| self.unknown_name(name))?;
         let shape: Vec<usize> = self.shape_of(key);
         if indices.len() != shape.len() {
             let rank = shape.len();
-            return Err(expression.error(root, format!("`{name}` has {rank} dimensions: `why` explains one lane"), ""));
+            return Err(expression.error(
+                root,
+                format!("`{name}` has {rank} dimensions: `why` explains one lane"),
+                "",
+            ));
         }
         let mut lane = 0;
         for (index, &size) in indices.iter().zip(&shape) {
@@ -102,7 +117,8 @@ impl Session {
 
     fn shape_of(&self, key: ValueKey) -> Vec<usize> {
         let ty = self.code.ty(key);
-        ty.and_then(|ty| ty.shape()).map_or(Vec::new(), |shape| shape.dims().collect())
+        ty.and_then(|ty| ty.shape())
+            .map_or(Vec::new(), |shape| shape.dims().collect())
     }
 
     /// When a program had executed so many instructions.
@@ -142,12 +158,16 @@ impl Session {
         let Some((slot, ..)) = self.code.slot(asked.key) else {
             return Ok(None);
         };
-        let Some(scene) = self.scene() else { return Ok(None) };
+        let Some(scene) = self.scene() else {
+            return Ok(None);
+        };
         let written = scene.values.written(slot);
         if !seen.insert((asked.key, asked.lane, written)) {
             return Ok(None);
         }
-        let value = scene.lane(asked.key, asked.lane).map_or(Value::Int(0), |lane| lane.value);
+        let value = scene
+            .lane(asked.key, asked.lane)
+            .map_or(Value::Int(0), |lane| lane.value);
         let mut step = WhyStep {
             depth: asked.depth,
             op: String::from("argument"),
@@ -173,7 +193,12 @@ impl Session {
         };
         let data = data.clone();
         step.op = data.code.info().mnemonic.to_string();
-        let next = |key, lane| Asked { key, lane, depth: asked.depth + 1, tick: written - 1 };
+        let next = |key, lane| Asked {
+            key,
+            lane,
+            depth: asked.depth + 1,
+            tick: written - 1,
+        };
         let operands = match self.source_of_move(position, slot) {
             Some(source) => {
                 step.note = Some(String::from(match data.code {
@@ -181,7 +206,10 @@ impl Session {
                     OpCode::If => "of the branch taken",
                     _ => "passed on",
                 }));
-                self.key_in(source).map(|key| next(key, asked.lane)).into_iter().collect()
+                self.key_in(source)
+                    .map(|key| next(key, asked.lane))
+                    .into_iter()
+                    .collect()
             }
             None => {
                 let lanes = self.sources(&origin, &data, asked.lane, &mut step)?;
@@ -198,7 +226,9 @@ impl Session {
         }
         let placed = self.code.placed(key)?;
         let function = &self.code.module.funcs[placed.func];
-        function.value_name(&self.code.module.locs, placed.value).map(String::from)
+        function
+            .value_name(&self.code.module.locs, placed.value)
+            .map(String::from)
     }
 
     /// Where a move takes the value of `slot` from, if the instruction is one.
@@ -217,7 +247,11 @@ impl Session {
     /// A value that lives in a slot: the one written there last.
     fn key_in(&self, slot: Slot) -> Option<ValueKey> {
         let values = self.code.stepping.values.iter();
-        let index = values.enumerate().filter(|(_, placed)| placed.slots == [slot]).map(|(i, _)| i).next()?;
+        let index = values
+            .enumerate()
+            .filter(|(_, placed)| placed.slots == [slot])
+            .map(|(i, _)| i)
+            .next()?;
         Some(ValueKey(index as u32))
     }
 
@@ -235,25 +269,39 @@ impl Session {
             let lanes = self.code.slot(*key).map_or(1, |(.., lanes)| lanes);
             (*key, if lanes == 1 { 0 } else { lane })
         };
-        let result = data.results.first().map(|&v| self.code.module.funcs[origin.func].ty(v));
-        let shape: Vec<usize> =
-            result.and_then(|ty| ty.shape()).map_or(Vec::new(), |shape| shape.dims().collect());
+        let result = data
+            .results
+            .first()
+            .map(|&v| self.code.module.funcs[origin.func].ty(v));
+        let shape: Vec<usize> = result
+            .and_then(|ty| ty.shape())
+            .map_or(Vec::new(), |shape| shape.dims().collect());
         Ok(match data.code {
             OpCode::Splat => operands.first().map(|&key| (key, 0)).into_iter().collect(),
             OpCode::Broadcast => {
                 let index = unravel(lane, &shape);
-                operands.first().map(|&key| (key, ravel(&index, &self.shape_of(key)))).into_iter().collect()
+                operands
+                    .first()
+                    .map(|&key| (key, ravel(&index, &self.shape_of(key))))
+                    .into_iter()
+                    .collect()
             }
             OpCode::Trans => {
                 let index = unravel(lane, &shape);
-                let Attrs::Order(order) = &data.attrs else { return Ok(Vec::new()) };
+                let Attrs::Order(order) = &data.attrs else {
+                    return Ok(Vec::new());
+                };
                 let mut source = vec![0; index.len()];
                 for (to, &from) in order.iter().enumerate() {
                     if let (Some(cell), Some(&i)) = (source.get_mut(from as usize), index.get(to)) {
                         *cell = i;
                     }
                 }
-                operands.first().map(|&key| (key, ravel(&source, &self.shape_of(key)))).into_iter().collect()
+                operands
+                    .first()
+                    .map(|&key| (key, ravel(&source, &self.shape_of(key))))
+                    .into_iter()
+                    .collect()
             }
             OpCode::Load => self.loaded(&operands, lane, step),
             OpCode::Reduce => self.reduced(&operands, data, lane, step),
@@ -270,21 +318,40 @@ impl Session {
 
     /// A load: what it read from where.
     fn loaded(&self, operands: &[ValueKey], lane: usize, step: &mut WhyStep) -> Vec<(ValueKey, usize)> {
-        let Some(scene) = self.scene() else { return Vec::new() };
-        let one = |key: ValueKey| if self.code.slot(key).is_some_and(|(.., lanes)| lanes == 1) { 0 } else { lane };
+        let Some(scene) = self.scene() else {
+            return Vec::new();
+        };
+        let one = |key: ValueKey| {
+            if self.code.slot(key).is_some_and(|(.., lanes)| lanes == 1) {
+                0
+            } else {
+                lane
+            }
+        };
         if let Some(&mask) = operands.get(1)
-            && scene.lane(mask, one(mask)).is_some_and(|m| m.value == Value::Bool(false))
+            && scene
+                .lane(mask, one(mask))
+                .is_some_and(|m| m.value == Value::Bool(false))
         {
             step.note = Some(String::from(match operands.get(2) {
                 Some(_) => "masked off: the other value",
                 None => "masked off",
             }));
-            return operands.get(1..).unwrap_or(&[]).iter().map(|&key| (key, one(key))).collect();
+            return operands
+                .get(1..)
+                .unwrap_or(&[])
+                .iter()
+                .map(|&key| (key, one(key)))
+                .collect();
         }
         if let Some(&pointers) = operands.first()
             && let Some((tensor, element, state)) = self.target(pointers, one(pointers))
         {
-            let outside = if state == crate::values::LaneState::Fine { "" } else { ", outside it" };
+            let outside = if state == crate::values::LaneState::Fine {
+                ""
+            } else {
+                ", outside it"
+            };
             let element = tilescope_diagnostics::render::number::list(&element);
             step.note = Some(format!("from {tensor}{element}{outside}"));
         }
@@ -292,7 +359,13 @@ impl Session {
     }
 
     /// A reduce: the lane that matters most.
-    fn reduced(&self, operands: &[ValueKey], data: &Op, lane: usize, step: &mut WhyStep) -> Vec<(ValueKey, usize)> {
+    fn reduced(
+        &self,
+        operands: &[ValueKey],
+        data: &Op,
+        lane: usize,
+        step: &mut WhyStep,
+    ) -> Vec<(ValueKey, usize)> {
         let (Some(&source), Attrs::Axis(axis)) = (operands.first(), &data.attrs) else {
             return Vec::new();
         };
@@ -303,8 +376,9 @@ impl Session {
         };
         let inner: usize = shape[axis + 1..].iter().product();
         let at = |k: usize| (lane / inner * size + k) * inner + lane % inner;
-        let values: Vec<f64> =
-            (0..size).map(|k| scene.lane(source, at(k)).map_or(0.0, |lane| as_f64(lane.value))).collect();
+        let values: Vec<f64> = (0..size)
+            .map(|k| scene.lane(source, at(k)).map_or(0.0, |lane| as_f64(lane.value)))
+            .collect();
         let (k, why) = pick(&values, as_f64(step.value));
         step.note = Some(format!("of {size} lanes; {why} is followed"));
         vec![(source, at(k))]
@@ -328,7 +402,9 @@ impl Session {
         let left = |k: usize| (batch * rows + row) * depth + k;
         let right = |k: usize| (batch * depth + k) * columns + column;
         let number = |key, lane| scene.lane(key, lane).map_or(0.0, |lane| as_f64(lane.value));
-        let products: Vec<f64> = (0..depth).map(|k| number(a, left(k)) * number(b, right(k))).collect();
+        let products: Vec<f64> = (0..depth)
+            .map(|k| number(a, left(k)) * number(b, right(k)))
+            .collect();
         let (k, why) = pick(&products, f64::INFINITY);
         step.note = Some(format!("of {depth} products; {why} is followed"));
         let mut lanes = vec![(a, left(k)), (b, right(k))];
@@ -342,13 +418,18 @@ fn pick(values: &[f64], result: f64) -> (usize, &'static str) {
     if let Some(nan) = values.iter().position(|v| v.is_nan()) {
         return (nan, "the first NaN");
     }
-    if let Some(infinite) = values.iter().position(|v| v.is_infinite()).filter(|_| !result.is_finite()) {
+    if let Some(infinite) = values
+        .iter()
+        .position(|v| v.is_infinite())
+        .filter(|_| !result.is_finite())
+    {
         return (infinite, "the first that is infinite");
     }
     if let Some(equal) = values.iter().position(|&v| v == result) {
         return (equal, "the one equal to the result");
     }
-    let largest = (0..values.len()).max_by(|&i, &j| values[i].abs().total_cmp(&values[j].abs()).then(j.cmp(&i)));
+    let largest =
+        (0..values.len()).max_by(|&i, &j| values[i].abs().total_cmp(&values[j].abs()).then(j.cmp(&i)));
     (largest.unwrap_or(0), "the largest")
 }
 
@@ -358,7 +439,10 @@ fn is_lanewise(code: OpCode) -> bool {
     let info = code.info();
     info.class.is_some()
         || matches!(info.family, Family::Cast | Family::Compare)
-        || matches!(code, C::AddPtr | C::Select | C::ClampF | C::ExpandDims | C::Reshape | C::Scan)
+        || matches!(
+            code,
+            C::AddPtr | C::Select | C::ClampF | C::ExpandDims | C::Reshape | C::Scan
+        )
 }
 
 fn unravel(lane: usize, shape: &[usize]) -> Vec<usize> {

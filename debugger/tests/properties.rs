@@ -21,7 +21,9 @@ struct Case {
 }
 
 fn case(name: &str, smaller: &[(&str, &str)]) -> Case {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels").join(name);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../kernels")
+        .join(name);
     let read = |file: String| std::fs::read_to_string(folder.join(file)).expect("a file of kernels/");
     let mut launch = read(format!("{name}.launch.toml"));
     for (from, to) in smaller {
@@ -60,7 +62,10 @@ impl Case {
             memory: self.memory(),
             remake: Arc::new(move || bound.allocate(&NoFiles, u64::MAX)),
             cancel: &CANCEL,
-            options: Options { history_bytes, ..Options::default() },
+            options: Options {
+                history_bytes,
+                ..Options::default()
+            },
         })
         .expect("a session")
     }
@@ -70,8 +75,12 @@ impl Case {
         let mut memory = self.memory();
         let (kernel, _) = self.module.kernels().next().expect("a kernel");
         let options = tilescope_interpreter::Options::default();
-        let prepared = Prepared::new(&self.module, kernel, &self.bound.launches[0], options).expect("lowered");
-        let control = Control { cancel: &CANCEL, progress: &|_| {} };
+        let prepared =
+            Prepared::new(&self.module, kernel, &self.bound.launches[0], options).expect("lowered");
+        let control = Control {
+            cancel: &CANCEL,
+            progress: &|_| {},
+        };
         prepared.run(&mut memory, &control).expect("run");
         bytes(&memory)
     }
@@ -90,11 +99,18 @@ fn seen(session: &mut Session) -> String {
     }
     all.push_str(&format!("{:?}\n{:?}\n", session.grid(), session.findings()));
     for tensor in session.launch().tensors.clone() {
-        all.push_str(&format!("{:?}\n", session.marks(&tensor.name, &Window::last_axes(tensor.shape.len(), 64, 64))));
+        all.push_str(&format!(
+            "{:?}\n",
+            session.marks(&tensor.name, &Window::last_axes(tensor.shape.len(), 64, 64))
+        ));
     }
     let sums: Vec<u64> = bytes(session.tensors())
         .iter()
-        .map(|bytes| bytes.iter().fold(7, |sum: u64, &b| sum.wrapping_mul(31).wrapping_add(b.into())))
+        .map(|bytes| {
+            bytes
+                .iter()
+                .fold(7, |sum: u64, &b| sum.wrapping_mul(31).wrapping_add(b.into()))
+        })
         .collect();
     all.push_str(&format!("{sums:?}\n"));
     all
@@ -133,11 +149,26 @@ fn act(session: &mut Session, act: &Act) {
     let _ = session.run(command);
 }
 
-fn there_and_back(case: &Case, acts: &[Act], n: u64, history: usize, schedule: Schedule) -> Result<(), TestCaseError> {
+fn there_and_back(
+    case: &Case,
+    acts: &[Act],
+    n: u64,
+    history: usize,
+    schedule: Schedule,
+) -> Result<(), TestCaseError> {
     let mut session = case.session(history);
-    session.run(Command::Schedule(Some(schedule))).expect("a schedule");
+    session
+        .run(Command::Schedule(Some(schedule)))
+        .expect("a schedule");
     let line = BreakAt::Op("tt.load".into());
-    session.run(Command::Break { at: line, condition: None, programs: None, once: false }).expect("a breakpoint");
+    session
+        .run(Command::Break {
+            at: line,
+            condition: None,
+            programs: None,
+            once: false,
+        })
+        .expect("a breakpoint");
     acts.iter().for_each(|a| act(&mut session, a));
     session.run(Command::Delete(None)).expect("no breakpoints");
     session.run(Command::StopAtFindings(false)).expect("no findings");
@@ -146,14 +177,24 @@ fn there_and_back(case: &Case, acts: &[Act], n: u64, history: usize, schedule: S
     // Count the operations that are really executed: fewer than n where the program ends.
     let mut done = 0;
     while done < n {
-        let Ok(Reply::Stopped(stopped)) = session.run(Command::StepOp { count: 1, back: false }) else { break };
+        let Ok(Reply::Stopped(stopped)) = session.run(Command::StepOp {
+            count: 1,
+            back: false,
+        }) else {
+            break;
+        };
         if stopped.reason != Reason::Stepped {
             break;
         }
         done += 1;
     }
     if done > 0 {
-        session.run(Command::StepOp { count: done, back: true }).expect("back");
+        session
+            .run(Command::StepOp {
+                count: done,
+                back: true,
+            })
+            .expect("back");
         let after = seen(&mut session);
         // The first operation of a program may not be where one begins: then it goes back to the beginning.
         if session.position().tick == ticks {

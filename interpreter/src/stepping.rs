@@ -14,10 +14,10 @@ use crate::machine::{Advance, Context, Machine, Stop};
 use crate::plan::plan;
 use crate::print;
 use crate::schedule;
+use crate::simd::Cpu;
 use crate::sink::Sink;
 use crate::taint::{Births, Taint};
 use crate::tape::Tape;
-use crate::simd::Cpu;
 use std::sync::Arc;
 use tilescope_diagnostics::Result;
 use tilescope_ir::{FuncId, LocId, Module, ValueId};
@@ -152,7 +152,11 @@ impl<'a> Values<'a> {
             Form::Ragged { .. } => {
                 let (len, intervals) = frame.intervals(slot);
                 let (row, column) = (lane / len.max(1) as usize, lane as u32 % len.max(1));
-                u64::from(intervals.get(row).is_some_and(|&[lo, hi]| (lo..hi).contains(&column)))
+                u64::from(
+                    intervals
+                        .get(row)
+                        .is_some_and(|&[lo, hi]| (lo..hi).contains(&column)),
+                )
             }
         }
     }
@@ -370,6 +374,10 @@ impl<'r> Walker<'r> {
         if self.position as usize >= self.machine.context.tape.code.insts.len() {
             self.ended = true;
         }
-        if self.ended { Stepped::Ended } else { Stepped::On { yields: false } }
+        if self.ended {
+            Stepped::Ended
+        } else {
+            Stepped::On { yields: false }
+        }
     }
 }

@@ -24,7 +24,9 @@ pub fn trials() -> Vec<Trial> {
         Trial::test(title, move || file(&path))
     };
     let mut trials: Vec<Trial> = files.into_iter().map(trial).collect();
-    trials.push(Trial::test("sessions/docs", || page(&data().join("../docs/debugging.md"))));
+    trials.push(Trial::test("sessions/docs", || {
+        page(&data().join("../docs/debugging.md"))
+    }));
     trials
 }
 
@@ -67,13 +69,19 @@ fn check(path: &Path, expected: &str, actual: &str) -> Result<(), Failed> {
         std::fs::write(path, actual)?;
         return Ok(());
     }
-    Err(format!("{} differs\n--- expected\n{expected}--- actual\n{actual}", path.display()).into())
+    Err(format!(
+        "{} differs\n--- expected\n{expected}--- actual\n{actual}",
+        path.display()
+    )
+    .into())
 }
 
 /// Runs the commands of a transcript; gives what it should be.
 fn play(transcript: &str) -> Result<String, Failed> {
     let (head, rest) = transcript.split_once('\n').ok_or("no command line")?;
-    let line = head.strip_prefix("$ tilescope ").ok_or("the first line is `$ tilescope debug LAUNCH`")?;
+    let line = head
+        .strip_prefix("$ tilescope ")
+        .ok_or("the first line is `$ tilescope debug LAUNCH`")?;
     let (line, status) = match line.rsplit_once(" [") {
         Some((line, status)) => (line, status.trim_end_matches(']').parse()?),
         None => (line, 0),
@@ -83,7 +91,10 @@ fn play(transcript: &str) -> Result<String, Failed> {
     let script: String = commands.map(|command| format!("{command}\n")).collect();
     let mut command = tilescope(&data().join("sessions"));
     command.args(line.split_whitespace()).args(["--script", "-"]);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
         stdin.write_all(script.as_bytes())?;

@@ -18,7 +18,8 @@ use crate::{files, interrupt};
 /// Opens a session and runs a script in it.
 pub fn run(args: &Debug, terminal: &Terminal) -> Result<Status> {
     let Some(script) = &args.script else {
-        let error = Error::input("there is no script to run").help("give --script FILE, or --script - for standard input");
+        let error = Error::input("there is no script to run")
+            .help("give --script FILE, or --script - for standard input");
         return Ok(refuse(&error.into(), terminal));
     };
     let (opened, session) = match session(args) {
@@ -81,7 +82,10 @@ impl Script<'_> {
         match finding {
             None => self.answer("where", Ok(Some(Command::Where)))?,
             Some(number) => {
-                self.answer(&format!("goto finding {number}"), Ok(Some(Command::GotoFinding(number))))?;
+                self.answer(
+                    &format!("goto finding {number}"),
+                    Ok(Some(Command::GotoFinding(number))),
+                )?;
             }
         }
         for line in commands.lines() {
@@ -101,7 +105,11 @@ impl Script<'_> {
         Ok(())
     }
 
-    fn answer(&mut self, line: &str, command: std::result::Result<Option<Command>, Box<Error>>) -> Result<()> {
+    fn answer(
+        &mut self,
+        line: &str,
+        command: std::result::Result<Option<Command>, Box<Error>>,
+    ) -> Result<()> {
         let reply = match command {
             Ok(Some(command)) => self.session.run(command),
             Ok(None) => return Ok(()),
@@ -128,7 +136,10 @@ impl Script<'_> {
             (Ok(reply), true) => render::json::reply(line, reply, &self.texts),
             (Err(error), true) => render::json::error(line, error),
             (Ok(reply), false) => {
-                format!("> {line}\n{}", render::text::reply(reply, &self.texts, self.terminal.report))
+                format!(
+                    "> {line}\n{}",
+                    render::text::reply(reply, &self.texts, self.terminal.report)
+                )
             }
             (Err(error), false) => format!("> {line}\n{}", text::error(error, self.terminal.report)),
         }

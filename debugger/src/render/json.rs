@@ -11,7 +11,10 @@ use crate::reply::{Position, Reason, Reply};
 pub fn reply(command: &str, reply: &Reply, sources: &dyn Sources) -> String {
     let mut object = Map::new();
     object.insert("command".into(), json!(command));
-    object.insert("text".into(), json!(super::text::reply(reply, sources, Paint::Plain)));
+    object.insert(
+        "text".into(),
+        json!(super::text::reply(reply, sources, Paint::Plain)),
+    );
     match reply {
         Reply::Stopped(stopped) => {
             object.insert("reason".into(), json!(reason(&stopped.reason)));
@@ -21,7 +24,10 @@ pub fn reply(command: &str, reply: &Reply, sources: &dyn Sources) -> String {
         Reply::Value { window, .. } => {
             object.insert("dtype".into(), json!(window.dtype));
             object.insert("shape".into(), json!(window.shape));
-            object.insert("values".into(), window.lanes.iter().map(|lane| value(lane.value)).collect());
+            object.insert(
+                "values".into(),
+                window.lanes.iter().map(|lane| value(lane.value)).collect(),
+            );
         }
         Reply::Memory(window) => {
             object.insert("dtype".into(), json!(window.dtype));
@@ -54,7 +60,9 @@ pub fn reply(command: &str, reply: &Reply, sources: &dyn Sources) -> String {
             object.insert("reads".into(), json!(touched.reads));
             object.insert("writes".into(), json!(touched.writes));
         }
-        Reply::Writer { writer, value: now, .. } => {
+        Reply::Writer {
+            writer, value: now, ..
+        } => {
             object.insert("value".into(), value(*now));
             let one = |w: &crate::reply::Writer| {
                 json!({
@@ -151,7 +159,9 @@ fn reason(reason: &Reason) -> Json {
     };
     let mut object = json!({ "kind": word });
     let number = match reason {
-        Reason::Breakpoint { id, .. } | Reason::Watchpoint { id, .. } | Reason::ValueChanged { id, .. } => Some(*id as usize),
+        Reason::Breakpoint { id, .. } | Reason::Watchpoint { id, .. } | Reason::ValueChanged { id, .. } => {
+            Some(*id as usize)
+        }
         Reason::Finding { number, .. } => Some(*number),
         _ => None,
     };

@@ -6,7 +6,8 @@ use tilescope_diagnostics::{Frame, Severity, Value};
 use crate::command::Schedule;
 use crate::grid::{GridView, ProgramState};
 use crate::reply::{
-    BreakpointView, Listing, Position, Reason, Reply, Stopped, Touch, TouchKind, Touched, Variable, WhyStep, Writer,
+    BreakpointView, Listing, Position, Reason, Reply, Stopped, Touch, TouchKind, Touched, Variable, WhyStep,
+    Writer,
 };
 use crate::values::{Lane, LaneState, Summary, TensorWindow, TileWindow};
 
@@ -22,7 +23,12 @@ pub fn reply(reply: &Reply, sources: &dyn Sources, paint: Paint) -> String {
         Reply::Tile { variable, summary } => tile(variable, summary),
         Reply::Memory(window) => memory(window),
         Reply::Touched(touched) => self::touched(touched),
-        Reply::Writer { tensor, element, value, writer } => {
+        Reply::Writer {
+            tensor,
+            element,
+            value,
+            writer,
+        } => {
             let what = format!("{tensor}{}", number::list(element));
             self::writer(&what, *value, writer.as_ref(), sources)
         }
@@ -41,14 +47,24 @@ pub fn reply(reply: &Reply, sources: &dyn Sources, paint: Paint) -> String {
             true => String::from("nothing found so far\n"),
             false => {
                 let lines = findings.iter().enumerate().map(|(i, finding)| {
-                    let place = finding.location.as_ref().map_or_else(String::new, |l| format!("{}: ", frame(&l.frame)));
+                    let place = finding
+                        .location
+                        .as_ref()
+                        .map_or_else(String::new, |l| format!("{}: ", frame(&l.frame)));
                     let word = match finding.severity {
                         Severity::Error => "error",
                         Severity::Warning => "warning",
                         Severity::Note => "note",
                     };
-                    let program = finding.program.map_or_else(String::new, |p| format!(" in program {}", number::triple(&p)));
-                    format!("{}: {place}{word}[{}]: {}{program}\n", i + 1, finding.check.id(), finding.message)
+                    let program = finding
+                        .program
+                        .map_or_else(String::new, |p| format!(" in program {}", number::triple(&p)));
+                    format!(
+                        "{}: {place}{word}[{}]: {}{program}\n",
+                        i + 1,
+                        finding.check.id(),
+                        finding.message
+                    )
                 });
                 lines.collect()
             }
@@ -76,7 +92,10 @@ pub fn reply(reply: &Reply, sources: &dyn Sources, paint: Paint) -> String {
 fn help(rows: &[(String, String)]) -> String {
     match rows {
         [(usage, text)] => format!("{usage}\n  {text}\n"),
-        _ => rows.iter().map(|(usage, text)| format!("{usage}\n    {text}\n")).collect(),
+        _ => rows
+            .iter()
+            .map(|(usage, text)| format!("{usage}\n    {text}\n"))
+            .collect(),
     }
 }
 
@@ -98,7 +117,10 @@ fn stopped(stopped: &Stopped, sources: &dyn Sources, paint: Paint) -> String {
     let mut out = String::new();
     match &stopped.reason {
         Reason::Start | Reason::Stepped | Reason::Switched => {}
-        Reason::Breakpoint { id, hits } => out.push_str(&format!("breakpoint {id}, hit {}\n", crate::breakpoints::times(*hits))),
+        Reason::Breakpoint { id, hits } => out.push_str(&format!(
+            "breakpoint {id}, hit {}\n",
+            crate::breakpoints::times(*hits)
+        )),
         Reason::Watchpoint { id, touch, change } => {
             out.push_str(&format!("watchpoint {id}: {}\n", self::touch(touch, *change)));
         }
@@ -110,7 +132,9 @@ fn stopped(stopped: &Stopped, sources: &dyn Sources, paint: Paint) -> String {
         Reason::ProgramEnd => {}
         Reason::LaunchEnd => out.push_str("all programs have ended\n"),
         Reason::Beginning => out.push_str("nothing is before this\n"),
-        Reason::Deadlock => out.push_str("all programs that are left wait for others, and none writes anything\n"),
+        Reason::Deadlock => {
+            out.push_str("all programs that are left wait for others, and none writes anything\n")
+        }
         Reason::Limit => out.push_str("the program executed more operations than it may\n"),
         Reason::Interrupted => out.push_str("interrupted\n"),
     }
@@ -147,14 +171,20 @@ fn touch(touch: &Touch, change: Option<(Value, Value)>) -> String {
         TouchKind::Write => "writes",
         TouchKind::Atomic => "updates",
     };
-    let place = touch.location.as_ref().map_or_else(String::new, |l| format!(" at {}", frame(&l.frame)));
+    let place = touch
+        .location
+        .as_ref()
+        .map_or_else(String::new, |l| format!(" at {}", frame(&l.frame)));
     let change = match change {
         Some((before, after)) => format!(": {} → {}", number::exact(before), number::exact(after)),
         None => String::new(),
     };
     let program = number::triple(&touch.program);
     let element = number::list(&touch.element);
-    format!("program {program} {verb} {}{element}{change}, by {}{place}", touch.tensor, touch.op)
+    format!(
+        "program {program} {verb} {}{element}{change}, by {}{place}",
+        touch.tensor, touch.op
+    )
 }
 
 fn writer(what: &str, value: Value, writer: Option<&Writer>, sources: &dyn Sources) -> String {
@@ -162,14 +192,21 @@ fn writer(what: &str, value: Value, writer: Option<&Writer>, sources: &dyn Sourc
     let Some(writer) = writer else {
         return format!("{what} is {value}: no program has written it so far\n");
     };
-    let place = writer.location.as_ref().map_or_else(String::new, |l| format!(" at {}", frame(&l.frame)));
+    let place = writer
+        .location
+        .as_ref()
+        .map_or_else(String::new, |l| format!(" at {}", frame(&l.frame)));
     let mut out = format!(
         "{what} is {value}: written by program {}, {}{place}, over {}\n",
         number::triple(&writer.program),
         writer.op,
         number::exact(writer.before)
     );
-    if let Some(line) = writer.location.as_ref().and_then(|l| Some((l.frame.line, source_line(&l.frame, sources)?))) {
+    if let Some(line) = writer
+        .location
+        .as_ref()
+        .and_then(|l| Some((l.frame.line, source_line(&l.frame, sources)?)))
+    {
         out.push_str(&format!("{:>6}  {}\n", line.0, line.1));
     }
     out
@@ -198,7 +235,15 @@ fn value(text: &str, window: &TileWindow) -> String {
         return format!("{head} = {value}\n");
     }
     let cells: Vec<String> = cells(&window.lanes, window.window.columns.1 as usize, lane);
-    format!("{head}\n{}", table(&cells, window.window.columns.1 as usize, &row_names(&window.shape), (0, 0)))
+    format!(
+        "{head}\n{}",
+        table(
+            &cells,
+            window.window.columns.1 as usize,
+            &row_names(&window.shape),
+            (0, 0)
+        )
+    )
 }
 
 /// All lanes as text; those that will not be shown are left empty.
@@ -206,10 +251,12 @@ fn cells<T>(lanes: &[T], columns: usize, show: impl Fn(&T) -> String) -> Vec<Str
     let rows = lanes.len().checked_div(columns).unwrap_or(0);
     let cells = lanes.iter().enumerate();
     cells
-        .map(|(i, lane)| match is_shown(i / columns, rows) && is_shown(i % columns, columns) {
-            true => show(lane),
-            false => String::new(),
-        })
+        .map(
+            |(i, lane)| match is_shown(i / columns, rows) && is_shown(i % columns, columns) {
+                true => show(lane),
+                false => String::new(),
+            },
+        )
         .collect()
 }
 
@@ -247,7 +294,11 @@ fn table(cells: &[String], columns: usize, outer: &[usize], first: (u64, u64)) -
     let widths: Vec<usize> = shown
         .iter()
         .map(|&c| {
-            let widest = rows_shown.iter().map(|&r| width(&cells[r * columns + c])).max().unwrap_or(0);
+            let widest = rows_shown
+                .iter()
+                .map(|&r| width(&cells[r * columns + c]))
+                .max()
+                .unwrap_or(0);
             widest.max((c as u64 + first.1).to_string().len())
         })
         .collect();
@@ -293,7 +344,15 @@ fn memory(window: &TensorWindow) -> String {
     let cells = cells(&window.values, columns, |value| number::exact(*value));
     let rows = window.values.len().checked_div(columns).unwrap_or(0);
     let outer = if rank > 1 { vec![rows] } else { Vec::new() };
-    format!("{head}\n{}", table(&cells, columns, &outer, (window.window.rows.0, window.window.columns.0)))
+    format!(
+        "{head}\n{}",
+        table(
+            &cells,
+            columns,
+            &outer,
+            (window.window.rows.0, window.window.columns.0)
+        )
+    )
 }
 
 fn tile(variable: &Variable, summary: &Summary) -> String {
@@ -322,19 +381,41 @@ fn tile(variable: &Variable, summary: &Summary) -> String {
     if let Some(tensor) = &variable.tensor {
         facts.push(format!("points into {tensor}"));
     }
-    out.push_str(&format!("  {} of {}\n", facts.join(", "), number::counted(summary.lanes, "lane")));
+    out.push_str(&format!(
+        "  {} of {}\n",
+        facts.join(", "),
+        number::counted(summary.lanes, "lane")
+    ));
     out
 }
 
 fn why(step: &WhyStep, sources: &dyn Sources) -> String {
     let indent = "  ".repeat(step.depth as usize);
     let name = step.name.as_deref().unwrap_or("·");
-    let lane = if step.lane.is_empty() { String::new() } else { number::list(&step.lane) };
-    let place = step.location.as_ref().map_or_else(String::new, |l| format!("  {}", frame(&l.frame)));
-    let note = step.note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
-    let line = step.location.as_ref().filter(|_| step.depth == 0).and_then(|l| source_line(&l.frame, sources));
+    let lane = if step.lane.is_empty() {
+        String::new()
+    } else {
+        number::list(&step.lane)
+    };
+    let place = step
+        .location
+        .as_ref()
+        .map_or_else(String::new, |l| format!("  {}", frame(&l.frame)));
+    let note = step
+        .note
+        .as_ref()
+        .map_or_else(String::new, |note| format!(" ({note})"));
+    let line = step
+        .location
+        .as_ref()
+        .filter(|_| step.depth == 0)
+        .and_then(|l| source_line(&l.frame, sources));
     let line = line.map_or_else(String::new, |line| format!("  {}", line.trim_start()));
-    format!("{indent}{name}{lane} = {}: {}{note}{place}{line}\n", number::exact(step.value), step.op)
+    format!(
+        "{indent}{name}{lane} = {}: {}{note}{place}{line}\n",
+        number::exact(step.value),
+        step.op
+    )
 }
 
 fn variable(variable: &Variable) -> String {
@@ -355,8 +436,12 @@ fn backtrace(frames: &[Frame], sources: &dyn Sources) -> String {
         return String::from("no calls: the program has ended\n");
     }
     let line = |(i, f): (usize, &Frame)| {
-        let function = f.function.as_ref().map_or_else(String::new, |name| format!(" in {name}"));
-        let text = source_line(f, sources).map_or_else(String::new, |line| format!("  {}", line.trim_start()));
+        let function = f
+            .function
+            .as_ref()
+            .map_or_else(String::new, |name| format!(" in {name}"));
+        let text =
+            source_line(f, sources).map_or_else(String::new, |line| format!("  {}", line.trim_start()));
         format!("#{i} {}{function}{text}\n", frame(f))
     };
     frames.iter().enumerate().map(line).collect()
@@ -368,8 +453,14 @@ fn listing(listing: &Listing, sources: &dyn Sources) -> String {
     };
     let mut out = String::new();
     for n in listing.first..=listing.last {
-        let Some(line) = source.line(n as usize) else { break };
-        let mark = if listing.breakpoints.contains(&n) { "●" } else { " " };
+        let Some(line) = source.line(n as usize) else {
+            break;
+        };
+        let mark = if listing.breakpoints.contains(&n) {
+            "●"
+        } else {
+            " "
+        };
         let arrow = if listing.current == Some(n) { "→" } else { " " };
         out.push_str(format!("{mark}{arrow}{n:>5}  {line}").trim_end());
         out.push('\n');
@@ -383,14 +474,23 @@ fn touched(touched: &Touched) -> String {
     for (verb, ranges) in [("has read", &touched.reads), ("has written", &touched.writes)] {
         let count: u64 = ranges.iter().map(|(first, end)| end - first).sum();
         if count == 0 {
-            out.push_str(&format!("program {program} {verb} nothing of {}\n", touched.tensor));
+            out.push_str(&format!(
+                "program {program} {verb} nothing of {}\n",
+                touched.tensor
+            ));
             continue;
         }
         let counted = number::counted(count, "element");
-        out.push_str(&format!("program {program} {verb} {counted} of {}:\n", touched.tensor));
+        out.push_str(&format!(
+            "program {program} {verb} {counted} of {}:\n",
+            touched.tensor
+        ));
         for (i, &(first, end)) in ranges.iter().enumerate() {
             if i == MOST {
-                out.push_str(&format!("  … and {}\n", number::counted((ranges.len() - i) as u64, "more range")));
+                out.push_str(&format!(
+                    "  … and {}\n",
+                    number::counted((ranges.len() - i) as u64, "more range")
+                ));
                 break;
             }
             let (from, to) = (index(first, &touched.shape), index(end - 1, &touched.shape));
@@ -445,9 +545,22 @@ fn grid(grid: &GridView) -> String {
             parts.push(format!("{count} {word}"));
         }
     }
-    let mut out = format!("grid ({x}, {y}, {z}), {}: {}\n", number::counted(total, "program"), parts.join(", "));
-    for run in grid.runs.iter().filter(|run| run.state == ProgramState::Finding).take(MOST) {
-        out.push_str(&format!("  findings in programs {} to {}\n", run.first, run.first + run.count - 1));
+    let mut out = format!(
+        "grid ({x}, {y}, {z}), {}: {}\n",
+        number::counted(total, "program"),
+        parts.join(", ")
+    );
+    for run in grid
+        .runs
+        .iter()
+        .filter(|run| run.state == ProgramState::Finding)
+        .take(MOST)
+    {
+        out.push_str(&format!(
+            "  findings in programs {} to {}\n",
+            run.first,
+            run.first + run.count - 1
+        ));
     }
     out
 }
