@@ -76,7 +76,7 @@ impl Session {
             Command::Out {
                 count: _,
                 back: false,
-            } => self.forward(&Goal::Out { depth }),
+            } => self.forward(&Goal::Out { depth }, 1),
             Command::Out { count: _, back: true } => match depth {
                 0 => self.to_beginning_of_program(),
                 _ => self.backward(1, &Goal::Line { deepest: depth - 1 }),
@@ -85,7 +85,7 @@ impl Session {
                 let mut stopped = None;
                 for _ in 0..count {
                     let next = match back {
-                        false => self.forward(&Goal::End)?,
+                        false => self.forward(&Goal::End, 1)?,
                         true => self.back_to_stop()?,
                     };
                     let over = matches!(
@@ -110,7 +110,7 @@ impl Session {
                     );
                 };
                 let (file, found, _) = self.resolve(file.as_deref(), line)?;
-                let mut stopped = self.forward(&Goal::Reach { line: (file, found) })?;
+                let mut stopped = self.forward(&Goal::Reach { line: (file, found) }, 1)?;
                 if found != line {
                     stopped.notes.push(format!(
                         "line {line} has no code: line {found} is the next that has"
@@ -137,10 +137,16 @@ impl Session {
             let depth = self.position().depth;
             return self.backward(count, &goal(depth));
         }
+        let depth = self.position().depth;
+        let next = goal(depth);
+        if !matches!(next, Goal::Line { deepest } if deepest != u32::MAX) {
+            // The goal is the same at every step.
+            return self.forward(&next, count);
+        }
         let mut stopped = self.stopped(Reason::Stepped);
         for _ in 0..count {
             let depth = self.position().depth;
-            stopped = self.forward(&goal(depth))?;
+            stopped = self.forward(&goal(depth), 1)?;
             if stopped.reason != Reason::Stepped {
                 break;
             }
@@ -148,11 +154,11 @@ impl Session {
         Ok(stopped)
     }
 
-    /// Goes on until the goal, or something that stops it.
-    fn forward(&mut self, goal: &Goal) -> Result<Stopped> {
+    /// Goes on until the goal is reached for the `count`-th time, or something stops it.
+    fn forward(&mut self, goal: &Goal, count: u64) -> Result<Stopped> {
         let home = self.state.current;
         let mut stops = std::mem::take(&mut self.stops);
-        let result = self.drive(goal, home, &mut stops);
+        let result = self.drive((goal, count), home, &mut stops);
         stops.list.retain(|b| !b.once || b.enabled);
         self.stops = stops;
         let (reason, hit) = result?;
@@ -162,8 +168,14 @@ impl Session {
         }
     }
 
-    fn drive(&mut self, goal: &Goal, home: u64, stops: &mut Breakpoints) -> Result<(Reason, Option<Hit>)> {
+    fn drive(
+        &mut self,
+        (goal, count): (&Goal, u64),
+        home: u64,
+        stops: &mut Breakpoints,
+    ) -> Result<(Reason, Option<Hit>)> {
         let through = matches!(goal, Goal::End);
+        let mut left = count;
         self.ensure_started();
         loop {
             if self.engine.interrupted() {
@@ -204,7 +216,8 @@ impl Session {
                     hit = Some(found);
                     return true;
                 }
-                reached = arrival.linear == home && goal.is_reached(code, arrival);
+                left -= u64::from(arrival.linear == home && goal.is_reached(code, arrival));
+                reached = left == 0;
                 reached
             });
             if hit.is_some() {
@@ -573,7 +586,7 @@ impl Session {
         let mut none = Breakpoints::default();
         none.at_findings = false;
         let home = self.state.current;
-        self.drive(&Goal::End, home, &mut none).map(|_| ())
+        self.drive((&Goal::End, 1), home, &mut none).map(|_| ())
     }
 
     /// From the beginning of the launch to the beginning of a program, after those before it.
