@@ -175,7 +175,7 @@ impl Session {
         stops: &mut Breakpoints,
     ) -> Result<(Reason, Option<Hit>)> {
         let through = matches!(goal, Goal::End);
-        let mut left = count;
+        let mut left = count.max(1);
         self.ensure_started();
         loop {
             if self.engine.interrupted() {

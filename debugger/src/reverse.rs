@@ -167,7 +167,7 @@ impl Session {
         begin: &mut dyn FnMut(&Session),
         wanted: &mut dyn FnMut(&Code, &Arrival<'_>) -> Option<u64>,
     ) -> Result<Found> {
-        let mut left = count;
+        let mut left = count.max(1);
         // Instructions up to here are still to be searched.
         let mut limit = until;
         while limit > from {
