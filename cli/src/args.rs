@@ -167,6 +167,21 @@ pub struct Debug {
     /// Form of the replies
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+    /// Press these keys on a screen without a terminal, and print it: 's 3*n : "print x" enter click:4,9'
+    #[arg(long, value_name = "KEYS", conflicts_with = "script")]
+    pub keys: Option<String>,
+    /// Size of that screen
+    #[arg(long, value_name = "COLUMNSxROWS", default_value = "80x24", value_parser = screen_size)]
+    pub size: (u16, u16),
+    /// Print that screen as SVG
+    #[arg(long, requires = "keys")]
+    pub svg: bool,
+    /// Say how long the keys took
+    #[arg(long, requires = "keys", hide = true)]
+    pub times: bool,
+    /// Colours for a light background
+    #[arg(long)]
+    pub light: bool,
     /// Megabytes for snapshots, from which going back begins
     #[arg(long, value_name = "MB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub history: u64,
@@ -176,6 +191,15 @@ pub struct Debug {
     /// Where kernels are.
     #[command(flatten)]
     pub sources: SourceOptions,
+}
+
+/// The longest side of a screen.
+const MAX_SIDE: u16 = 1000;
+
+fn screen_size(text: &str) -> Result<(u16, u16), String> {
+    let side = |text: &str| text.parse().ok().filter(|n| (1..=MAX_SIDE).contains(n));
+    let sides = text.split_once('x').and_then(|(columns, rows)| Some((side(columns)?, side(rows)?)));
+    sides.ok_or_else(|| format!("write columns and rows, each of 1 to {MAX_SIDE}: 80x24"))
 }
 
 /// `tilescope emit`.

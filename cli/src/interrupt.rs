@@ -20,6 +20,16 @@ pub fn flag() -> &'static AtomicBool {
     &STOP
 }
 
+/// Asks the run to stop, as Ctrl-C does; on the debugger's screen Ctrl-C is a key and no signal.
+pub fn request() {
+    STOP.store(true, Ordering::Relaxed);
+}
+
+/// Forgets a Ctrl-C once what it stopped has stopped.
+pub fn clear() {
+    STOP.store(false, Ordering::Relaxed);
+}
+
 /// True after the first Ctrl-C.
 pub fn requested() -> bool {
     STOP.load(Ordering::Relaxed)

@@ -12,6 +12,7 @@ mod output;
 mod pipeline;
 mod progress;
 mod python;
+mod screen;
 mod status;
 mod terminal;
 
@@ -33,7 +34,7 @@ fn run(cli: &Cli) -> Status {
     let result = match &cli.command {
         Command::Check(args) => commands::check::run(args, &cli.global, &terminal),
         Command::Run(args) => commands::run::run(args, &cli.global, &terminal),
-        Command::Debug(args) => commands::debug::run(args, &terminal),
+        Command::Debug(args) => commands::debug::run(args, &cli.global, &terminal),
         Command::Emit(args) => commands::emit::run(args, &terminal),
         Command::List(args) => commands::list::run(args, &terminal),
         Command::Init(args) => commands::init::run(args, &terminal),

@@ -21,6 +21,7 @@ mod inspect;
 mod motion;
 mod names;
 mod parse;
+mod places;
 mod recorder;
 pub mod render;
 mod reply;
@@ -37,5 +38,6 @@ pub use reply::{
     BreakpointView, Listing, OpView, Position, Reason, Reply, Stopped, Touch, TouchKind, Touched, Variable,
     WhyStep, Writer,
 };
+pub use places::{Aim, OpPlace};
 pub use session::{Opening, Options, Session};
 pub use values::{Lane, LaneState, Summary, TensorWindow, TileWindow, ValueKey, Window};

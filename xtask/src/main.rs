@@ -1,9 +1,10 @@
-//! Tasks for developers: `cargo xtask ci | bless | tidy | ops | language | bench`.
+//! Tasks for developers: `cargo xtask ci | bless | tidy | ops | language | screens | keys | bench`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
 mod language;
 mod ops;
+mod screens;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -19,6 +20,8 @@ usage: cargo xtask TASK
   tidy      the rules of ARCHITECTURE.md and the style that no other tool checks
   ops       rewrite docs/ops.md from the op table
   language  rewrite docs/language.md from the tables of the front end
+  screens   draw the pictures of the debugger in docs/screens
+  keys      press keys in the debugger on every example, and say how long each took
   bench     time the interpreter beside Triton's own and PyTorch: [--python PATH] [--write] [--plot] [NAME...], see
             docs/benchmarks.md";
 
@@ -30,6 +33,8 @@ fn main() -> ExitCode {
         "tidy" => tidy(),
         "ops" => ops::write(&root()),
         "language" => language::write(&root()),
+        "screens" => screens::draw(&root()),
+        "keys" => screens::time(&root()),
         "bench" => bench::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         _ => {
             eprintln!("{USAGE}");

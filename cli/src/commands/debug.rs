@@ -1,4 +1,5 @@
-//! `tilescope debug LAUNCH --script FILE`: commands from a file, one a line, each answered on stdout.
+//! `tilescope debug LAUNCH`: on a screen, or with `--script FILE`: commands from a file, one a line, each answered on
+//! stdout.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -7,20 +8,20 @@ use anyhow::Result;
 use tilescope_debugger::{Command, Options, Reason, Reply, Session, render};
 use tilescope_diagnostics::render::text;
 use tilescope_diagnostics::{Error, Severity};
+use tilescope_tui::{Texts, Tui};
 
 use super::refuse;
-use crate::args::{Debug, Format};
+use crate::args::{Debug, Format, Global};
 use crate::engine::{Opened, Refused, cpu, open};
 use crate::status::Status;
 use crate::terminal::Terminal;
 use crate::{files, interrupt};
+use crate::screen::{self, picture};
 
-/// Opens a session and runs a script in it.
-pub fn run(args: &Debug, terminal: &Terminal) -> Result<Status> {
+/// Opens a session, for a script or for a screen.
+pub fn run(args: &Debug, global: &Global, terminal: &Terminal) -> Result<Status> {
     let Some(script) = &args.script else {
-        let error = Error::input("there is no script to run")
-            .help("give --script FILE, or --script - for standard input");
-        return Ok(refuse(&error.into(), terminal));
+        return screen(args, global, terminal);
     };
     let (opened, session) = match session(args) {
         Ok(both) => both,
@@ -44,6 +45,42 @@ pub fn run(args: &Debug, terminal: &Terminal) -> Result<Status> {
     };
     front.play(&commands, args.finding)?;
     Ok(front.finish())
+}
+
+/// The session on the terminal; with `--keys` on a screen without one, as a picture on stdout.
+fn screen(args: &Debug, global: &Global, terminal: &Terminal) -> Result<Status> {
+    if let (None, Err(error)) = (&args.keys, screen::check()) {
+        return Ok(refuse(&error.into(), terminal));
+    }
+    let (opened, session) = match session(args) {
+        Ok(both) => both,
+        Err(refused) => return Ok(refuse(&refused, terminal)),
+    };
+    opened.bound.notes.iter().for_each(|note| terminal.note(note));
+    let texts = Texts::of(&session, &opened.texts(args.launch.map_or(0, |n| n as usize - 1)));
+    let theme = screen::theme(global, args.light);
+    let size = match &args.keys {
+        Some(_) => args.size,
+        None => screen::size()?,
+    };
+    let mut tui = Tui::new(session, texts, &args.launch_file, theme, size);
+    if let Some(number) = args.finding {
+        tui.ask(format!("goto finding {number}"));
+    }
+    let Some(keys) = &args.keys else {
+        return screen::run(tui);
+    };
+    tui.work();
+    match picture::press(&mut tui, keys) {
+        Ok(times) => {
+            terminal.report(&picture::picture(&tui, args.svg, theme.background))?;
+            if args.times {
+                terminal.note(picture::times(times).trim_end());
+            }
+            Ok(Status::Clean)
+        }
+        Err(error) => Ok(refuse(&error.into(), terminal)),
+    }
 }
 
 fn session(args: &Debug) -> std::result::Result<(Arc<Opened>, Session), Refused> {
