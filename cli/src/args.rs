@@ -198,7 +198,9 @@ const MAX_SIDE: u16 = 1000;
 
 fn screen_size(text: &str) -> Result<(u16, u16), String> {
     let side = |text: &str| text.parse().ok().filter(|n| (1..=MAX_SIDE).contains(n));
-    let sides = text.split_once('x').and_then(|(columns, rows)| Some((side(columns)?, side(rows)?)));
+    let sides = text
+        .split_once('x')
+        .and_then(|(columns, rows)| Some((side(columns)?, side(rows)?)));
     sides.ok_or_else(|| format!("write columns and rows, each of 1 to {MAX_SIDE}: 80x24"))
 }
 

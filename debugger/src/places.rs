@@ -57,10 +57,18 @@ impl Gathered {
 
     fn lane(self) -> Lane {
         let nothing = self.numbers == 0 && self.worst.is_none() && self.state.is_none();
-        let mean = if self.numbers == 0 { 0.0 } else { self.sum / self.numbers as f64 };
+        let mean = if self.numbers == 0 {
+            0.0
+        } else {
+            self.sum / self.numbers as f64
+        };
         Lane {
             value: Value::Float(self.worst.unwrap_or(mean)),
-            state: if nothing { LaneState::Masked } else { self.state.unwrap_or_default() },
+            state: if nothing {
+                LaneState::Masked
+            } else {
+                self.state.unwrap_or_default()
+            },
         }
     }
 }
@@ -76,9 +84,13 @@ impl Session {
         let mut places = Vec::new();
         for (func, function) in module.funcs.iter() {
             for (op, data) in function.ops.iter() {
-                let Some(op_line) = self.code.op_line(func, op) else { continue };
+                let Some(op_line) = self.code.op_line(func, op) else {
+                    continue;
+                };
                 let frames = module.locs.frames(data.loc);
-                let own = frames.into_iter().find(|(file, ..)| !file.contains("triton/language/"));
+                let own = frames
+                    .into_iter()
+                    .find(|(file, ..)| !file.contains("triton/language/"));
                 if let (Some((file, line, _)), false) = (own, data.code == OpCode::Constant) {
                     places.push(OpPlace { op_line, file, line });
                 }
@@ -124,12 +136,21 @@ impl Session {
         let scene = self.scene()?;
         let is_pointer = self.code.ty(id)?.elem()?.pointer().is_some();
         let pointers = if is_pointer { id } else { self.loaded_from(id)? };
-        let mask = if is_pointer { self.mask_beside(id) } else { self.code.mask_of(id) };
+        let mask = if is_pointer {
+            self.mask_beside(id)
+        } else {
+            self.code.mask_of(id)
+        };
         let (slot, kind, lanes) = self.code.slot(pointers)?;
         let tensors = &self.engine.launch.tensors;
         let index = tensors.iter().position(|data| data.name == tensor)?;
         let data = tensors.get(index)?;
-        let base = self.engine.memory.allocations.get(data.allocation.0 as usize)?.base;
+        let base = self
+            .engine
+            .memory
+            .allocations
+            .get(data.allocation.0 as usize)?
+            .base;
         let bytes = data.dtype.bytes();
         let view = View::new(data, bytes);
         if lanes > MAX_AIMS {
@@ -141,13 +162,20 @@ impl Session {
             }
             let offset = i128::from(scene.values.lane(slot, kind, lanes, lane)) - i128::from(base);
             let inside = i64::try_from(offset).is_ok_and(|offset| view.contains(offset, bytes as i64));
-            let off = mask.is_some_and(|mask| scene.lane(mask, lane).is_some_and(|m| m.value == Value::Bool(false)));
+            let off = mask.is_some_and(|mask| {
+                scene
+                    .lane(mask, lane)
+                    .is_some_and(|m| m.value == Value::Bool(false))
+            });
             let state = match (off, inside) {
                 (true, _) => LaneState::Masked,
                 (false, true) => LaneState::Fine,
                 (false, false) => LaneState::OutOfBounds,
             };
-            Some(Aim { element: view.element(offset)?, state })
+            Some(Aim {
+                element: view.element(offset)?,
+                state,
+            })
         };
         Some((0..lanes).filter_map(aim).collect())
     }
@@ -162,7 +190,10 @@ impl Session {
                 OpCode::Store | OpCode::AtomicRmw => 2,
                 _ => return None,
             };
-            let mask = data.operands.get(at).filter(|_| data.operands.first() == Some(&placed.value))?;
+            let mask = data
+                .operands
+                .get(at)
+                .filter(|_| data.operands.first() == Some(&placed.value))?;
             let origin = Origin {
                 func: placed.func,
                 what: What::Op(op),
@@ -195,7 +226,9 @@ impl Session {
         let (least, greatest) = (least.max(f64::MIN), greatest.min(f64::MAX));
         let scale = parts as f64 / (greatest / 2.0 - least / 2.0);
         for lane in 0..lanes {
-            let Some(lane) = scene.lane(id, lane) else { continue };
+            let Some(lane) = scene.lane(id, lane) else {
+                continue;
+            };
             let number = as_f64(lane.value);
             if matches!(lane.state, LaneState::Masked | LaneState::Undefined) || !number.is_finite() {
                 continue;
@@ -215,12 +248,19 @@ impl Session {
     pub fn blocks(&self, id: ValueKey, window: &Window, block: (u64, u64)) -> Option<Vec<Lane>> {
         let scene = self.scene()?;
         let (_, _, lanes) = self.code.slot(id)?;
-        let dims: Vec<u64> = self.code.ty(id)?.shape().map_or(Vec::new(), |shape| shape.dims().map(|n| n as u64).collect());
+        let dims: Vec<u64> = self
+            .code
+            .ty(id)?
+            .shape()
+            .map_or(Vec::new(), |shape| shape.dims().map(|n| n as u64).collect());
         let window = window.cut(&dims);
         let stride = |axis: Option<usize>| axis.map_or(0, |axis| dims.iter().skip(axis + 1).product::<u64>());
         let (down, right) = (stride(window.row_axis), stride(window.column_axis));
         let held = |axis: usize| Some(axis) != window.row_axis && Some(axis) != window.column_axis;
-        let base: u64 = (0..dims.len()).filter(|&axis| held(axis)).map(|axis| window.at[axis] * stride(Some(axis))).sum();
+        let base: u64 = (0..dims.len())
+            .filter(|&axis| held(axis))
+            .map(|axis| window.at[axis] * stride(Some(axis)))
+            .sum();
         let (high, wide) = (block.0.max(1), block.1.max(1));
         let (rows, columns) = (window.rows.1.div_ceil(high), window.columns.1.div_ceil(wide));
         let mut blocks = Vec::new();

@@ -84,8 +84,6 @@ pub enum Action {
 pub enum Scope {
     /// In every pane.
     Anywhere,
-    /// In one pane.
-    In(Pane),
     /// In one part of the inspector.
     Tab(Tab),
 }
@@ -95,7 +93,6 @@ impl Scope {
     pub fn holds(self, pane: Pane, tab: Tab) -> bool {
         match self {
             Scope::Anywhere => true,
-            Scope::In(own) => own == pane,
             Scope::Tab(own) => pane == Pane::Inspector && own == tab,
         }
     }
@@ -182,6 +179,7 @@ table! {
         c('y') => Why; "why the lane holds its value";
     }
     Scope::Tab(Tab::Memory) => {
+        c('a') => HeatMap; "signs or numbers";
         c('.'), c(',') => Tensor(true), Tensor(false); "the next tensor; the one before";
         c('T') => Transpose; "transpose";
         c('A') => Axes; "the next pair of axes";

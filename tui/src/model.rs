@@ -229,8 +229,7 @@ impl Tui {
             .variables
             .get(self.variable)
             .map(|row| row.variable.name.clone());
-        let mut variables = self.session.variables();
-        variables.sort_by(|a, b| a.name.cmp(&b.name));
+        let variables = self.session.variables();
         self.changed.clear();
         self.variables = variables.into_iter().map(|variable| self.row(variable)).collect();
         for row in &self.variables {
@@ -258,7 +257,7 @@ impl Tui {
             .map(|shape| shape.iter().map(|&n| n as u64).collect());
         let title = match &shape {
             Some(shape) => crate::tile::title(&variable.dtype, shape),
-            None => variable.dtype.clone(),
+            None => crate::tile::title(&variable.dtype, &[]),
         };
         let text = match (&variable.tensor, variable.value) {
             (Some(tensor), _) => format!("→ {tensor}{}", self.element(&variable)),

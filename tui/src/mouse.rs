@@ -88,7 +88,9 @@ impl Tui {
                 let (top, left) = self.tile.sheet.origin();
                 match (self.tile.heat, &self.tile.view) {
                     (true, Some(view)) if self.tile.afar => {
-                        self.tile.sheet.go(2 * row as u64 * view.block.0, column as u64 * view.block.1);
+                        self.tile
+                            .sheet
+                            .go(2 * row as u64 * view.block.0, column as u64 * view.block.1);
                     }
                     (true, _) => self.tile.sheet.go(top + 2 * row as u64, left + column as u64),
                     (false, Some(view)) => {

@@ -39,11 +39,6 @@ impl Sheet {
         }
     }
 
-    /// True if there is nothing to see.
-    pub fn is_empty(&self) -> bool {
-        self.shape.contains(&0)
-    }
-
     fn is_wrapped(&self) -> bool {
         self.shape.len() == 1
     }
@@ -259,7 +254,11 @@ impl Sheet {
         let size = self.size();
         let block = (size.0.div_ceil(rows).max(1), size.1.div_ceil(columns).max(1));
         (window.rows, window.columns) = ((0, size.0), (0, size.1));
-        (block, (size.0.div_ceil(block.0), size.1.div_ceil(block.1)), window)
+        (
+            block,
+            (size.0.div_ceil(block.0), size.1.div_ceil(block.1)),
+            window,
+        )
     }
 
     /// The cell of a view from afar that the cursor is in.

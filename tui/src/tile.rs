@@ -20,6 +20,9 @@ pub struct Selected {
     pub place: Option<String>,
 }
 
+/// Where a lane points: a tensor and an index, which may be outside.
+pub type Target = (String, Vec<i64>, LaneState);
+
 /// A tile as it is now.
 #[derive(Debug, Clone)]
 pub struct TileView {
@@ -35,6 +38,8 @@ pub struct TileView {
     pub summary: Summary,
     /// Lanes per bar, from the least to the greatest.
     pub bins: Vec<u64>,
+    /// Of a tile of pointers, where the lanes seen point.
+    pub targets: Vec<Option<Target>>,
     /// The cursor's lane.
     pub selected: Selected,
     /// Columns of the screen that a number takes.
@@ -61,6 +66,17 @@ pub struct TilePane {
 }
 
 impl TilePane {
+    /// Where the lanes seen point.
+    fn targets(&self, session: &Session, key: ValueKey) -> Vec<Option<Target>> {
+        let ((top, left), (rows, columns)) = (self.sheet.origin(), self.sheet.seen());
+        let cells = (top..top + rows).flat_map(|row| (left..left + columns).map(move |column| (row, column)));
+        cells
+            .map(|(row, column)| {
+                session.target(key, usize::try_from(self.sheet.number_at(row, column)).ok()?)
+            })
+            .collect()
+    }
+
     /// Looks at the tile; `moves` changes whenever values may have.
     pub fn refresh(&mut self, session: &Session, moves: u64, (rows, columns): (usize, usize)) {
         self.view = None;
@@ -85,9 +101,7 @@ impl TilePane {
         };
         let (summary, bins) = (summary.clone(), bins.clone());
         let cell = cell_width(&nothing.dtype, &summary);
-        let drawn = rows
-            .saturating_sub(4 + if self.histogram { 4 } else { 0 })
-            .max(1);
+        let drawn = rows.saturating_sub(4 + if self.histogram { 4 } else { 0 }).max(1);
         match self.heat {
             true => self.sheet.settle(drawn * 2, columns),
             false => {
@@ -113,8 +127,17 @@ impl TilePane {
         let Some(selected) = selected(session, key, &self.sheet) else {
             return;
         };
+        let targets = match is_pointer(&window.dtype) && !self.heat {
+            true => self.targets(session, key),
+            false => Vec::new(),
+        };
+        let mut title = title(&window.dtype, &shape);
+        if let Some((tensor, ..)) = targets.iter().flatten().next() {
+            title.push_str(&format!(" → {tensor}"));
+        }
         self.view = Some(TileView {
-            title: title(&window.dtype, &shape),
+            title,
+            targets,
             window,
             block,
             seen,
@@ -126,12 +149,21 @@ impl TilePane {
     }
 }
 
-/// `f32[64, 32]`.
+/// `f32[64, 32]`, `*f32`.
 pub fn title(dtype: &str, shape: &[u64]) -> String {
+    let pointee = dtype
+        .strip_prefix("!tt.ptr<")
+        .and_then(|rest| rest.strip_suffix('>'));
+    let dtype = pointee.map_or_else(|| dtype.to_string(), |pointee| format!("*{pointee}"));
     match shape.is_empty() {
-        true => dtype.to_string(),
+        true => dtype,
         false => format!("{dtype}{}", number::list(shape)),
     }
+}
+
+/// True for the element type of pointers.
+pub fn is_pointer(dtype: &str) -> bool {
+    dtype.starts_with('*') || dtype.contains("ptr<")
 }
 
 /// Columns that the numbers of rows take, with the blank after them.
@@ -144,7 +176,7 @@ fn cell_width(dtype: &str, summary: &Summary) -> usize {
     let ends = [summary.min, summary.max];
     match dtype {
         "i1" => 5,
-        _ if dtype.starts_with('*') || dtype.contains("ptr") => 12,
+        _ if is_pointer(dtype) => 9,
         _ if ends.iter().flatten().any(|end| matches!(end, Value::Float(_))) => 9,
         _ => ends
             .iter()

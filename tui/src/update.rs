@@ -467,9 +467,16 @@ impl Tui {
                 self.script.push(line.trim().to_string());
                 let words = render::text::reply(&reply, &self.texts, Paint::Plain);
                 self.console.say(Kind::Answer, words.trim_end());
-                if let Reply::Stopped(stopped) = reply {
-                    moved = true;
-                    self.reason = stopped.reason;
+                match reply {
+                    Reply::Stopped(stopped) => {
+                        moved = true;
+                        self.reason = stopped.reason;
+                    }
+                    Reply::Tile { variable, .. } => {
+                        self.tile.name = Some(variable.name);
+                        self.tab = Tab::Tile;
+                    }
+                    _ => {}
                 }
             }
             Err(error) => self.refused(&error),

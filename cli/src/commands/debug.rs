@@ -13,10 +13,10 @@ use tilescope_tui::{Texts, Tui};
 use super::refuse;
 use crate::args::{Debug, Format, Global};
 use crate::engine::{Opened, Refused, cpu, open};
+use crate::screen::{self, picture};
 use crate::status::Status;
 use crate::terminal::Terminal;
 use crate::{files, interrupt};
-use crate::screen::{self, picture};
 
 /// Opens a session, for a script or for a screen.
 pub fn run(args: &Debug, global: &Global, terminal: &Terminal) -> Result<Status> {

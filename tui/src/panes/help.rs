@@ -22,7 +22,6 @@ fn entries() -> Vec<(String, String)> {
         let title = match row.scope {
             Scope::Anywhere => "everywhere",
             Scope::Tab(tab) => tab.title(),
-            Scope::In(_) => "",
         };
         if scope != Some(row.scope) {
             scope = Some(row.scope);

@@ -100,8 +100,8 @@ impl Tui {
         let left = format!(
             " {}  program {} of {}  {place}",
             launch.kernel,
-            number::triple(&position.program),
-            number::triple(&launch.grid),
+            triple(position.program.map(u64::from), launch.grid),
+            triple(launch.grid, launch.grid),
         );
         let end = text(buffer, area, (0, 0), &left, bar);
         let op = position.op.as_ref().map_or("", |op| op.mnemonic);
@@ -231,6 +231,16 @@ impl Tui {
             Tab::Grid => grid::draw(self, buffer, area),
             Tab::Findings => findings::draw(self, buffer, area),
         }
+    }
+}
+
+/// Coordinates without those dimensions at the end in which the grid has one program: `3`, `(3, 0)`.
+fn triple(coordinates: [u64; 3], grid: [u64; 3]) -> String {
+    let used = grid.iter().rposition(|&n| n > 1).map_or(1, |last| last + 1);
+    match coordinates.get(..used) {
+        Some([x]) => x.to_string(),
+        Some(several) => number::triple(several),
+        None => String::new(),
     }
 }
 

@@ -57,8 +57,14 @@ pub fn draw(tui: &Tui, buffer: &mut Buffer, area: Rect) {
         }
         if let Some(values) = tui.changed.get(&(view.name.clone(), number)) {
             let width = usize::from(body.width);
-            let start = (end + 2).max(VALUES_FROM.min(width.saturating_sub(values.chars().count())));
+            let length = values.chars().count();
+            // Where the line leaves no room, over its end; never over its first part.
+            let start = (end + 2)
+                .max(VALUES_FROM)
+                .min(width.saturating_sub(length))
+                .max(width * 3 / 5);
             if start + 6 < width {
+                text(buffer, body, (start - 1, row), " ", tui.theme.style(Role::Plain));
                 let values = fit(values, width - start);
                 text(
                     buffer,

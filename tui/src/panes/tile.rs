@@ -11,7 +11,7 @@ use crate::layout::Pane;
 use crate::model::Tui;
 use crate::paint::{body, fit, style, text, text_right};
 use crate::theme::{HEATS, Role};
-use crate::tile::{BINS, TileView, cell_text, row_titles};
+use crate::tile::{BINS, TileView, cell_text, is_pointer, row_titles};
 
 /// The first row of lanes, below title, name, summary and the indices of columns.
 pub const FIRST_ROW: usize = 3;
@@ -67,7 +67,7 @@ pub fn draw(tui: &Tui, buffer: &mut Buffer, area: Rect) {
         buffer,
         body,
         (0, 1),
-        &fit(&summary_text(&view.summary), width),
+        &fit(&summary_text(&view.summary, &view.window.dtype), width),
         tui.theme.style(Role::Plain),
     );
     match pane.heat {
@@ -96,7 +96,12 @@ pub fn draw(tui: &Tui, buffer: &mut Buffer, area: Rect) {
     }
 }
 
-fn summary_text(summary: &Summary) -> String {
+fn summary_text(summary: &Summary, dtype: &str) -> String {
+    if let (true, Some(Value::Int(min)), Some(Value::Int(max))) =
+        (is_pointer(dtype), summary.min, summary.max)
+    {
+        return format!("{min:#x} … {max:#x}");
+    }
     let mut parts = Vec::new();
     if let Some(count) = summary.true_lanes {
         parts.push(format!("{count} of {} true", summary.lanes));
@@ -177,36 +182,9 @@ fn numbers(tui: &Tui, buffer: &mut Buffer, body: Rect, view: &TileView) {
                 continue;
             };
             let start = titles + column as usize * (view.cell + 1);
-            let role = role_of(lane);
-            match (role, lane.value) {
-                (Role::Undefined, _) => {
-                    let hatched = "▒".repeat(view.cell.min(5));
-                    text_right(
-                        buffer,
-                        body,
-                        (start + view.cell, at),
-                        &hatched,
-                        tui.theme.style(role),
-                    );
-                }
-                (Role::Masked, _) => {
-                    text_right(buffer, body, (start + view.cell, at), "·", tui.theme.style(role));
-                }
-                (_, value) => {
-                    let text = if view.window.dtype == "i1" {
-                        truth(value)
-                    } else {
-                        pointer_or(view, value)
-                    };
-                    text_right(
-                        buffer,
-                        body,
-                        (start + view.cell, at),
-                        &text,
-                        tui.theme.style(role),
-                    );
-                }
-            }
+            let (text, role) = cell(view, lane, (row * columns + column) as usize);
+            let end = start + view.cell;
+            text_right(buffer, body, (end, at), &text, tui.theme.style(role));
             if (top + row, left + column) == cursor {
                 let role = if focused { Role::Cursor } else { Role::Shadow };
                 style(buffer, body, at, start..start + view.cell, tui.theme.style(role));
@@ -230,13 +208,29 @@ fn truth(value: Value) -> String {
     }
 }
 
-fn pointer_or(view: &TileView, value: Value) -> String {
-    match value {
-        Value::Int(address) if view.window.dtype.starts_with('*') || view.window.dtype.contains("ptr") => {
-            format!("{address:#x}")
+/// What the cell of a lane says; `seen` is the lane's number among those seen.
+fn cell(view: &TileView, lane: Lane, seen: usize) -> (String, Role) {
+    let role = role_of(lane);
+    let text = match (role, lane.value) {
+        (Role::Undefined, _) => "▒".repeat(view.cell.min(5)),
+        (Role::Masked, _) => String::from("·"),
+        (_, Value::Bool(_)) => truth(lane.value),
+        (_, Value::Int(address)) if is_pointer(&view.window.dtype) => {
+            return match view.targets.get(seen) {
+                Some(Some((_, index, state))) => {
+                    let index: Vec<String> = index.iter().map(ToString::to_string).collect();
+                    let outside = *state == LaneState::OutOfBounds;
+                    (
+                        fit(&index.join(","), view.cell),
+                        if outside { Role::Outside } else { role },
+                    )
+                }
+                _ => (fit(&format!("{address:#x}"), view.cell), Role::Outside),
+            };
         }
-        other => cell_text(other, view.cell),
-    }
+        (_, value) => cell_text(value, view.cell),
+    };
+    (text, role)
 }
 
 fn as_f64(value: Value) -> f64 {
@@ -267,7 +261,8 @@ fn step(lane: Lane, (least, greatest): (f64, f64)) -> Option<usize> {
 fn heat(tui: &Tui, buffer: &mut Buffer, body: Rect, view: &TileView) {
     let sheet = &tui.tile.sheet;
     let (rows, columns) = view.seen;
-    let end = |value: Option<Value>, otherwise: f64| value.map_or(otherwise, as_f64).clamp(f64::MIN, f64::MAX);
+    let end =
+        |value: Option<Value>, otherwise: f64| value.map_or(otherwise, as_f64).clamp(f64::MIN, f64::MAX);
     let range = (end(view.summary.min, 0.0), end(view.summary.max, 1.0));
     let (top, left) = sheet.origin();
     let (seen, cursor) = if tui.tile.afar {
@@ -277,7 +272,11 @@ fn heat(tui: &Tui, buffer: &mut Buffer, body: Rect, view: &TileView) {
     } else {
         let (row, column) = sheet.cursor();
         let last = |first: u64, count: u64| (first + count).saturating_sub(1);
-        let says = format!("rows {top}…{} columns {left}…{}", last(top, rows), last(left, columns));
+        let says = format!(
+            "rows {top}…{} columns {left}…{}",
+            last(top, rows),
+            last(left, columns)
+        );
         (says, row.checked_sub(top).zip(column.checked_sub(left)))
     };
     text(buffer, body, (0, 2), &seen, tui.theme.style(Role::Dim));
@@ -291,9 +290,19 @@ fn heat(tui: &Tui, buffer: &mut Buffer, body: Rect, view: &TileView) {
         }
     }
     if let Some((row, column)) = cursor {
-        let style = tui.theme.style(if tui.focus == Pane::Inspector { Role::Focus } else { Role::Shadow });
+        let style = tui.theme.style(if tui.focus == Pane::Inspector {
+            Role::Focus
+        } else {
+            Role::Shadow
+        });
         let sign = if row % 2 == 0 { "▘" } else { "▖" };
-        text(buffer, body, (column as usize, FIRST_ROW + row as usize / 2), sign, style);
+        text(
+            buffer,
+            body,
+            (column as usize, FIRST_ROW + row as usize / 2),
+            sign,
+            style,
+        );
     }
 }
 
