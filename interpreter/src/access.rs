@@ -9,6 +9,7 @@ use crate::frame::{Form, Provenance, Slot, Tensor, Tile};
 use crate::kind::{Bool, Lane};
 use crate::machine::Machine;
 use crate::sink::{AccessKind, Detail, Key};
+use crate::steps::atomic;
 use crate::stored::StoredPointers;
 use crate::tensor_memory::Shared;
 use crate::view::View;
@@ -327,6 +328,37 @@ impl Access {
         }
     }
 
+    /// The addresses of lanes that are all active, if they are scattered over one tensor and all beyond doubt.
+    #[inline]
+    pub fn scattered<'m>(&self, machine: &'m Machine<'_>) -> Option<(&'m Target, &'m [u64])> {
+        let frame = &machine.frame;
+        let Provenance::Uniform(tensor) = frame.provenance(self.pointers) else {
+            return None;
+        };
+        let target = machine.context.memory.target(*tensor)?;
+        let all = self.mask.is_none_or(|mask| frame.uniform(mask) == Some(1));
+        if !all || frame.form(self.pointers) != Form::Dense {
+            return None;
+        }
+        let Tile::Dense(pointers) = frame.tile::<u64>(self.pointers, self.lanes) else {
+            return None;
+        };
+        let elem = self.elem as u64;
+        let (&first, &second) = (pointers.first()?, pointers.get(1)?);
+        // Neighbours go as runs.
+        let apart = second != first.wrapping_add(elem);
+        let room = target.len.checked_sub(elem)?;
+        if !apart || !target.whole || (self.kind.writes() && !target.writable) {
+            return None;
+        }
+        let (mut furthest, mut low) = (0, 0);
+        for pointer in pointers {
+            furthest = furthest.max(pointer.wrapping_sub(target.base));
+            low |= pointer;
+        }
+        (furthest <= room && low & (elem - 1) == 0).then_some((target, pointers))
+    }
+
     /// The active lanes as intervals, rising.
     fn intervals(&self, machine: &Machine<'_>, mask: Form, mut each: impl FnMut(usize, usize)) {
         let slot = self.mask.unwrap_or(self.pointers);
@@ -469,6 +501,7 @@ impl Access {
 
 /// Loads into `out`; masked-off lanes take `other`, or 0.
 pub fn load<T: Lane>(machine: &mut Machine<'_>, access: Access, other: Option<Slot>, out: Slot) {
+    atomic::flush_before(machine, access);
     let lanes = access.lanes;
     let form = (
         machine.frame.uniform(access.pointers),
@@ -505,15 +538,29 @@ pub fn load<T: Lane>(machine: &mut Machine<'_>, access: Access, other: Option<Sl
         Some(Tile::Dense(values)) => result.copy_from_slice(values),
         None => result.fill(T::from_bits(0)),
     }
-    let doubtful = access.pieces(machine, |memory, piece| {
-        memory.shared.read(
-            piece.allocation,
-            piece.offset,
-            &mut result[piece.lane..piece.lane + piece.count],
-        );
-    });
-    if doubtful {
-        clear_faulty(machine, access, result);
+    let scattered = match all_active {
+        true => access.scattered(machine),
+        false => None,
+    };
+    if let Some((target, pointers)) = scattered {
+        let memory = &machine.context.memory;
+        for (lane, pointer) in result.iter_mut().zip(pointers) {
+            let offset = (pointer - target.base) as usize;
+            memory
+                .shared
+                .read(target.allocation, offset, std::slice::from_mut(lane));
+        }
+    } else {
+        let doubtful = access.pieces(machine, |memory, piece| {
+            memory.shared.read(
+                piece.allocation,
+                piece.offset,
+                &mut result[piece.lane..piece.lane + piece.count],
+            );
+        });
+        if doubtful {
+            clear_faulty(machine, access, result);
+        }
     }
     let bits = result[0].to_bits();
     machine.frame.put(out, buffer);
@@ -540,6 +587,7 @@ const SPLAT: usize = 64;
 
 /// Stores the lanes of `value`; where several lanes hit one address, the highest wins.
 pub fn store<T: Lane>(machine: &mut Machine<'_>, access: Access, value: Slot) {
+    atomic::flush_before(machine, access);
     machine.wrote = true;
     let mut written = std::mem::take(&mut machine.sink.written);
     // Read in place: the value may be in the slot of the pointers (their addresses) or of the mask.

@@ -57,36 +57,32 @@ pub enum Vectors {
 }
 
 impl Sum {
-    /// The same value in all of 2^`log2` lanes.
-    pub fn uniform(value: i64, log2: u8) -> Sum {
-        Sum::new(
-            value,
-            &[Dim {
-                log2,
-                stride: 0,
-                vector: false,
-            }],
-            (0, 0),
-        )
-        .unwrap_or(Sum {
-            base: value,
-            dims: [NO_DIM; MAX_DIMS],
-            count: 0,
+    /// One dimension, or none if it has one lane.
+    fn single(base: i64, dim: Dim) -> Sum {
+        let mut dims = [NO_DIM; MAX_DIMS];
+        dims[0] = dim;
+        Sum {
+            base,
+            dims,
+            count: u8::from(dim.log2 > 0),
             vector: (0, 0),
-        })
+        }
+    }
+
+    /// The same value in all of 2^`log2` lanes.
+    #[inline]
+    pub fn uniform(value: i64, log2: u8) -> Sum {
+        Sum::single(value, Dim { log2, ..NO_DIM })
     }
 
     /// start, start + 1, … in 2^`log2` lanes.
     pub fn range(start: i64, log2: u8) -> Option<Sum> {
-        Sum::new(
-            start,
-            &[Dim {
-                log2,
-                stride: 1,
-                vector: false,
-            }],
-            (0, 0),
-        )
+        let dim = Dim {
+            log2,
+            stride: 1,
+            vector: false,
+        };
+        Some(Sum::single(start, dim))
     }
 
     /// base + Σ stride · index, over dimensions of 2^`log2` each, outermost first; none if there are too many
@@ -206,39 +202,43 @@ impl Sum {
             .then_some(self.base)
     }
 
-    /// Both sums over common dimensions: (size, first's part, second's part), outermost first.
-    fn align(&self, other: &Sum) -> Option<Vec<(Dim, Dim)>> {
-        let (mut a, mut b): (Vec<Dim>, Vec<Dim>) = (self.dims().to_vec(), other.dims().to_vec());
-        let mut pairs = Vec::with_capacity(2 * MAX_DIMS);
-        while let (Some(x), Some(y)) = (a.pop(), b.pop()) {
+    /// Both sums over common dimensions: (first's part, second's part), innermost first, and how many.
+    fn align(&self, other: &Sum) -> Option<([(Dim, Dim); 2 * MAX_DIMS], usize)> {
+        let (mut a, mut b) = (Rest::of(self), Rest::of(other));
+        let mut pairs = [(NO_DIM, NO_DIM); 2 * MAX_DIMS];
+        let mut count = 0;
+        while let (Some(x), Some(y)) = (a.last, b.last) {
             let log2 = x.log2.min(y.log2);
-            let cut = |dim: Dim, rest: &mut Vec<Dim>| -> Option<Dim> {
-                if dim.log2 > log2 {
-                    if dim.vector {
-                        return None;
-                    }
-                    let stride = dim.stride.checked_mul(1 << log2)?;
-                    rest.push(Dim {
-                        log2: dim.log2 - log2,
-                        stride,
-                        vector: false,
-                    });
-                }
-                Some(Dim { log2, ..dim })
-            };
-            let x = cut(x, &mut a)?;
-            let y = cut(y, &mut b)?;
-            pairs.push((x, y));
+            *pairs.get_mut(count)? = (a.cut(log2)?, b.cut(log2)?);
+            count += 1;
         }
-        pairs.reverse();
-        (a.is_empty() && b.is_empty()).then_some(pairs)
+        (a.last.is_none() && b.last.is_none()).then_some((pairs, count))
     }
 
     /// self + other·sign, where sign is 1 or -1 (a vector is never subtracted).
+    #[inline]
     fn combine(&self, other: &Sum, sign: i64) -> Option<(Sum, Vectors)> {
+        // Most offsets: one even dimension on both sides.
+        if let ([x], [y]) = (self.dims(), other.dims())
+            && x.log2 == y.log2
+            && !x.vector
+            && !y.vector
+        {
+            let dim = Dim {
+                stride: x.stride.checked_add(y.stride.checked_mul(sign)?)?,
+                ..*x
+            };
+            let base = self.base.checked_add(other.base.checked_mul(sign)?)?;
+            return Some((Sum::single(base, dim), Vectors::None));
+        }
+        self.combine_any(other, sign)
+    }
+
+    fn combine_any(&self, other: &Sum, sign: i64) -> Option<(Sum, Vectors)> {
         let mut vectors = Vectors::None;
-        let mut dims = Vec::with_capacity(2 * MAX_DIMS);
-        for (x, y) in self.align(other)? {
+        let (pairs, count) = self.align(other)?;
+        let mut dims = [NO_DIM; 2 * MAX_DIMS];
+        for (out, &(x, y)) in dims[..count].iter_mut().rev().zip(&pairs) {
             let zero = |d: &Dim| d.stride == 0 && !d.vector;
             let dim = match (x.vector, y.vector) {
                 (false, false) => Dim {
@@ -259,7 +259,7 @@ impl Sum {
                 }
                 _ => return None,
             };
-            dims.push(dim);
+            *out = dim;
         }
         let vector = match vectors {
             Vectors::None => (0, 0),
@@ -271,7 +271,7 @@ impl Sum {
             ),
         };
         let base = self.base.checked_add(other.base.checked_mul(sign)?)?;
-        Some((Sum::new(base, &dims, vector)?, vectors))
+        Some((Sum::new(base, &dims[..count], vector)?, vectors))
     }
 
     /// self + other.
@@ -305,36 +305,28 @@ impl Sum {
     /// The lanes repeated by new dimensions: `keep` gives, outermost first, the logarithms of sizes, true
     /// for those that are there already.
     pub fn broadcast(&self, keep: &[(u8, bool)]) -> Option<Sum> {
-        let mut own = self.dims().to_vec();
-        let mut dims = Vec::with_capacity(keep.len() + MAX_DIMS);
+        let mut own = Rest::of(self);
+        let mut dims = [NO_DIM; 4 * MAX_DIMS];
+        let mut count = 0;
+        let mut push = |dim: Dim| -> Option<()> {
+            *dims.get_mut(count)? = dim;
+            count += 1;
+            Some(())
+        };
         for &(mut log2, kept) in keep.iter().rev() {
             if !kept {
-                dims.push(Dim {
-                    log2,
-                    stride: 0,
-                    vector: false,
-                });
+                push(Dim { log2, ..NO_DIM })?;
             }
             while kept && log2 > 0 {
-                let dim = own.pop()?;
-                let part = dim.log2.min(log2);
-                if part < dim.log2 {
-                    if dim.vector {
-                        return None;
-                    }
-                    own.push(Dim {
-                        log2: dim.log2 - part,
-                        stride: dim.stride.checked_mul(1 << part)?,
-                        vector: false,
-                    });
-                }
-                dims.push(Dim { log2: part, ..dim });
+                let part = own.last?.log2.min(log2);
+                push(own.cut(part)?)?;
                 log2 -= part;
             }
         }
-        dims.reverse();
-        own.is_empty()
-            .then(|| Sum::new(self.base, &dims, self.vector))
+        dims[..count].reverse();
+        own.last
+            .is_none()
+            .then(|| Sum::new(self.base, &dims[..count], self.vector))
             .flatten()
     }
 
@@ -385,6 +377,49 @@ impl Sum {
             .map(|row| solve(self.at(row << inner.log2, vector), inner.stride, len, bound))
             .collect();
         Some(Mask::Ragged { len, intervals })
+    }
+}
+
+/// The dimensions of a sum that are not consumed yet, from the innermost on.
+struct Rest<'a> {
+    outer: &'a [Dim],
+    /// The innermost one left, maybe a part of it.
+    last: Option<Dim>,
+}
+
+impl Rest<'_> {
+    fn of(sum: &Sum) -> Rest<'_> {
+        let mut rest = Rest {
+            outer: sum.dims(),
+            last: None,
+        };
+        rest.advance();
+        rest
+    }
+
+    fn advance(&mut self) {
+        self.last = self.outer.split_last().map(|(&last, outer)| {
+            self.outer = outer;
+            last
+        });
+    }
+
+    /// The innermost 2^`log2` indices; none where that would cut a vector.
+    fn cut(&mut self, log2: u8) -> Option<Dim> {
+        let dim = self.last?;
+        if dim.log2 == log2 {
+            self.advance();
+        } else {
+            if dim.vector {
+                return None;
+            }
+            self.last = Some(Dim {
+                log2: dim.log2 - log2,
+                stride: dim.stride.checked_mul(1 << log2)?,
+                vector: false,
+            });
+        }
+        Some(Dim { log2, ..dim })
     }
 }
 

@@ -3,8 +3,11 @@
 //! A slot holds a tile in one of a few forms. [`Form::Uniform`] is one value for all lanes (scalars,
 //! splats) and takes no buffer; [`Form::Dense`] is one lane after the other, row-major. Every step reads
 //! these two. The symbolic forms of [`crate::forms`] are read only by steps that say so; for all others
-//! the machine makes their operands dense first ([`Frame::flatten`]). Buffers grow on first use and
-//! stay: running a program allocates nothing once the worker is warm.
+//! the machine writes their operands' lanes out first ([`Frame::flatten`]), beside the form, which stays.
+//! Buffers grow on first use and stay: running a program allocates nothing once the worker is warm.
+//!
+//! While a chain of operations runs block by block, slots from outside it are seen through a window
+//! ([`Frame::window`]): as dense lanes that begin at the block.
 
 use crate::forms::{Box as MaskBox, Mask, Sum};
 use crate::kind::Lane;
@@ -74,8 +77,40 @@ impl Provenance {
 #[derive(Debug, Clone)]
 struct SlotData {
     form: Form,
+    /// The lanes of a symbolic slot are in `beside`.
+    flat: bool,
+    /// Only the lanes from `start` on are seen.
+    windowed: bool,
+    /// In lines of the buffer.
+    start: u32,
     buffer: Vec<Line>,
+    /// Lanes of a symbolic slot, beside its form.
+    beside: Vec<Line>,
     provenance: Provenance,
+}
+
+impl SlotData {
+    const EMPTY: SlotData = SlotData {
+        form: Form::Uniform(0),
+        flat: false,
+        windowed: false,
+        start: 0,
+        buffer: Vec::new(),
+        beside: Vec::new(),
+        provenance: Provenance::NONE,
+    };
+
+    /// The lines that lanes are in, from the first that is seen. A call, because hundreds of loops ask.
+    #[inline(never)]
+    fn lanes(&self) -> &[Line] {
+        let lines = match self.form {
+            Form::Dense => &self.buffer,
+            _ if self.flat => &self.beside,
+            // The machine flattens the operands of every step that does not read forms itself.
+            _ => panic!("internal error: a symbolic tile was read as lanes"),
+        };
+        &lines[self.start as usize..]
+    }
 }
 
 /// The lanes of a slot, to read.
@@ -114,21 +149,16 @@ impl Taken {
 #[derive(Debug, Clone, Default)]
 pub struct Frame {
     slots: Vec<SlotData>,
-    /// Where a symbolic slot is made dense before it takes the place of the slot's own buffer.
-    spare: Vec<Line>,
+    /// What is the same in all programs is there.
+    pub prepared: bool,
 }
 
 impl Frame {
     /// A frame of `slots` slots, all zero.
     pub fn new(slots: usize) -> Frame {
-        let empty = SlotData {
-            form: Form::Uniform(0),
-            buffer: Vec::new(),
-            provenance: Provenance::NONE,
-        };
         Frame {
-            slots: vec![empty; slots],
-            spare: Vec::new(),
+            slots: vec![SlotData::EMPTY; slots],
+            prepared: false,
         }
     }
 
@@ -149,7 +179,7 @@ impl Frame {
                 Provenance::Uniform(_) => 0,
                 Provenance::Dense(lanes) => lanes.len() * size_of::<Tensor>(),
             };
-            size_of::<SlotData>() + s.buffer.len() * size_of::<Line>() + tensors
+            size_of::<SlotData>() + (s.buffer.len() + s.beside.len()) * size_of::<Line>() + tensors
         };
         self.slots.iter().map(slot).sum()
     }
@@ -157,7 +187,12 @@ impl Frame {
     /// The form of a slot.
     #[inline]
     pub fn form(&self, slot: Slot) -> Form {
-        self.slots[slot.index()].form
+        let data = &self.slots[slot.index()];
+        match data.form {
+            Form::Uniform(bits) => Form::Uniform(bits),
+            _ if data.windowed => Form::Dense,
+            form => form,
+        }
     }
 
     /// The bits of a slot that is uniform.
@@ -181,24 +216,58 @@ impl Frame {
         let data = &self.slots[slot.index()];
         match data.form {
             Form::Uniform(bits) => Tile::Uniform(T::from_bits(bits)),
-            Form::Dense => Tile::Dense(&bytemuck::cast_slice(&data.buffer)[..lanes]),
-            // The machine flattens the operands of every step that does not read forms itself.
-            _ => panic!("internal error: a symbolic tile was read as lanes"),
+            _ => Tile::Dense(&bytemuck::cast_slice(data.lanes())[..lanes]),
         }
     }
 
     /// True for a slot that is neither uniform nor dense.
     #[inline]
     pub fn is_symbolic(&self, slot: Slot) -> bool {
-        !matches!(self.slots[slot.index()].form, Form::Uniform(_) | Form::Dense)
+        let data = &self.slots[slot.index()];
+        !matches!(data.form, Form::Uniform(_) | Form::Dense) && !data.windowed
     }
 
-    /// Makes a symbolic slot dense.
+    /// Writes the lanes of a symbolic slot out, so that it can be read as dense.
     #[inline]
     pub fn flatten(&mut self, slot: Slot) {
-        if self.is_symbolic(slot) {
+        if self.is_symbolic(slot) && !self.slots[slot.index()].flat {
             self.flatten_form(slot);
         }
+    }
+
+    /// From now on only the lanes from number `first` on are seen, of `bytes` bytes each; a multiple of 64
+    /// bytes in all. Symbolic slots must be flat.
+    #[inline]
+    pub fn window(&mut self, slot: Slot, first: usize, bytes: usize) {
+        let data = &mut self.slots[slot.index()];
+        data.windowed = true;
+        data.start = (first * bytes / size_of::<Line>()) as u32;
+    }
+
+    /// All lanes of the slot are seen again.
+    #[inline]
+    pub fn unwindow(&mut self, slot: Slot) {
+        let data = &mut self.slots[slot.index()];
+        data.windowed = false;
+        data.start = 0;
+    }
+
+    /// Copies a block of lanes, of `bytes` bytes each, into a slot that has `lanes` of them in all: they are
+    /// those from number `first` on. The slot is dense.
+    pub fn deposit(&mut self, from: Slot, to: Slot, bytes: usize, first: usize, block: usize, lanes: usize) {
+        let mut buffer = self.take::<u8>(to, lanes * bytes);
+        let out = &mut buffer.lanes::<u8>(lanes * bytes)[first * bytes..(first + block) * bytes];
+        let data = &self.slots[from.index()];
+        match data.form {
+            Form::Uniform(bits) => match bytes {
+                1 => out.fill(bits as u8),
+                2 => bytemuck::cast_slice_mut::<u8, u16>(out).fill(bits as u16),
+                4 => bytemuck::cast_slice_mut::<u8, u32>(out).fill(bits as u32),
+                _ => bytemuck::cast_slice_mut::<u8, u64>(out).fill(bits),
+            },
+            _ => out.copy_from_slice(&bytemuck::cast_slice(data.lanes())[..block * bytes]),
+        }
+        self.put(to, buffer);
     }
 
     fn flatten_form(&mut self, slot: Slot) {
@@ -215,7 +284,7 @@ impl Frame {
             1
         };
         let lines = (lanes * bytes).div_ceil(size_of::<Line>());
-        let mut out = std::mem::take(&mut self.spare);
+        let mut out = std::mem::take(&mut self.slots[slot.index()].beside);
         if out.len() < lines {
             out.resize(lines, Line([0; 64]));
         }
@@ -269,8 +338,16 @@ impl Frame {
             }
         }
         let data = &mut self.slots[slot.index()];
-        data.form = Form::Dense;
-        self.spare = std::mem::replace(&mut data.buffer, out);
+        data.beside = out;
+        data.flat = true;
+    }
+
+    /// Gives a slot a symbolic form, whose lanes are written nowhere yet.
+    #[inline]
+    fn set_form(&mut self, slot: Slot, form: Form) {
+        let data = &mut self.slots[slot.index()];
+        data.form = form;
+        data.flat = false;
     }
 
     /// The vector of a slot that is a sum; empty if it has none.
@@ -322,7 +399,7 @@ impl Frame {
             vector(self, bytemuck::cast_slice_mut(buffer.lanes::<u64>(len)));
             self.put(slot, buffer);
         }
-        self.slots[slot.index()].form = Form::Sum(sum, bytes as u8);
+        self.set_form(slot, Form::Sum(sum, bytes as u8));
     }
 
     /// Makes a slot a mask; uniform if all lanes are equal.
@@ -330,7 +407,7 @@ impl Frame {
         match mask {
             Mask::Box(mask) => match mask.constant() {
                 Some(value) => self.set_uniform(slot, u64::from(value)),
-                None => self.slots[slot.index()].form = Form::Box(mask),
+                None => self.set_form(slot, Form::Box(mask)),
             },
             Mask::Ragged { len, intervals } => {
                 let mut buffer = self.take::<u64>(slot, intervals.len());
@@ -338,10 +415,13 @@ impl Frame {
                     *pair = bytemuck::cast([*lo, *hi]);
                 }
                 self.put(slot, buffer);
-                self.slots[slot.index()].form = Form::Ragged {
-                    len,
-                    rows: intervals.len() as u32,
-                };
+                self.set_form(
+                    slot,
+                    Form::Ragged {
+                        len,
+                        rows: intervals.len() as u32,
+                    },
+                );
             }
         }
     }
@@ -451,13 +531,31 @@ impl Frame {
     /// Copies the first bytes of a slot's buffer; the copy is dense.
     fn copy_buffer(&mut self, from: Slot, to: Slot, bytes: usize) {
         let mut buffer = self.take::<u8>(to, bytes);
-        let source: &[u8] = bytemuck::cast_slice(&self.slots[from.index()].buffer);
+        let data = &self.slots[from.index()];
+        let lines = match self.form(from) {
+            Form::Dense => data.lanes(),
+            _ => &data.buffer,
+        };
+        let source: &[u8] = bytemuck::cast_slice(lines);
         buffer.lanes::<u8>(bytes).copy_from_slice(&source[..bytes]);
         self.put(to, buffer);
     }
 
-    /// Copies a slot with `bytes` bytes of dense lanes.
+    /// Copies a slot with `bytes` bytes of dense lanes; of a symbolic one that is flat, the lanes.
     pub fn copy(&mut self, from: Slot, to: Slot, bytes: usize) {
+        if from != to && self.is_symbolic(from) && self.slots[from.index()].flat {
+            let mut buffer = self.take::<u8>(to, bytes);
+            let lanes: &[u8] = bytemuck::cast_slice(self.slots[from.index()].lanes());
+            buffer.lanes::<u8>(bytes).copy_from_slice(&lanes[..bytes]);
+            self.put(to, buffer);
+            self.copy_provenance(from, to);
+            return;
+        }
+        self.copy_form(from, to, bytes);
+    }
+
+    /// Copies a slot with `bytes` bytes of dense lanes, by form if it is symbolic.
+    pub fn copy_form(&mut self, from: Slot, to: Slot, bytes: usize) {
         if from == to {
             return;
         }
@@ -468,14 +566,18 @@ impl Frame {
                 if let Some(len) = sum.vector_len() {
                     self.copy_buffer(from, to, len * 8);
                 }
-                self.slots[to.index()].form = self.form(from);
+                self.set_form(to, self.form(from));
             }
-            Form::Box(_) => self.slots[to.index()].form = self.form(from),
+            Form::Box(_) => self.set_form(to, self.form(from)),
             Form::Ragged { rows, .. } => {
                 self.copy_buffer(from, to, rows as usize * 8);
-                self.slots[to.index()].form = self.form(from);
+                self.set_form(to, self.form(from));
             }
         }
+        self.copy_provenance(from, to);
+    }
+
+    fn copy_provenance(&mut self, from: Slot, to: Slot) {
         if self.provenance(to) != self.provenance(from) {
             let provenance = self.provenance(from).clone();
             self.set_provenance(to, provenance);

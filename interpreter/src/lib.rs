@@ -1,7 +1,7 @@
 //! The interpreter: runs a kernel on the CPU and checks every access.
 //!
 //! ```text
-//! IR ──lower──▶ virtual tape ──plan──▶ tape ──schedule──▶ machines (one per worker) ──▶ sinks ──report──▶ findings
+//! IR ──lower──▶ virtual tape ──optimise, plan──▶ tape ──schedule──▶ machines (one per worker) ──▶ sinks ──report──▶ findings
 //! ```
 //!
 //! [`Prepared::new`] lowers a kernel for a launch; [`Prepared::run`] runs the grid on the launch's
@@ -18,6 +18,7 @@ mod listing;
 pub mod lower;
 pub mod machine;
 pub mod num;
+pub mod optimise;
 pub mod plan;
 pub mod print;
 pub mod ptx;
@@ -55,6 +56,17 @@ pub struct Options {
     pub suspended_bytes: u64,
     /// The vector instructions to use: results have the same bits with any.
     pub cpu: simd::Cpu,
+    /// How the kernel is lowered: results have the same bits either way.
+    pub lowering: Lowering,
+}
+
+/// How a kernel becomes a tape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lowering {
+    /// To run: operations are hoisted and fused ([`optimise`]), slots are reused.
+    Fast,
+    /// To be looked at: an instruction or more for each operation, every value keeps its slot.
+    Stepping,
 }
 
 impl Default for Options {
@@ -66,6 +78,7 @@ impl Default for Options {
             max_findings: 100,
             suspended_bytes: 1 << 30,
             cpu: simd::Cpu::detect(),
+            lowering: Lowering::Fast,
         }
     }
 }
@@ -98,8 +111,11 @@ pub struct Outcome {
 /// # Errors
 /// Unsupported operations, by name and place.
 pub fn tape(module: &Module, kernel: FuncId, launch: &Launch, options: Options) -> Result<tape::Tape> {
-    let lowered = lower::lower(module, kernel, launch, options.checks, options.cpu)?;
-    Ok(plan::plan(lowered, true))
+    let mut lowered = lower::lower(module, kernel, launch, options.checks, options.cpu)?;
+    if options.lowering == Lowering::Fast {
+        optimise::optimise(&mut lowered);
+    }
+    Ok(plan::plan(lowered, options.lowering == Lowering::Fast))
 }
 
 /// A kernel lowered for a launch.

@@ -13,6 +13,18 @@ pub fn listing(module: &Module, tape: &Tape) -> String {
     for preset in &tape.presets {
         let _ = writeln!(text, "       s{} <- parameter", preset.slot.0);
     }
+    for (aside, when) in [
+        (&tape.prologue, "once per worker"),
+        (&tape.first, "in the first program only"),
+    ] {
+        if !aside.insts.is_empty() {
+            let _ = writeln!(text, "{when}:");
+            code(module, tape, aside, 0, &mut text);
+        }
+    }
+    if !tape.prologue.insts.is_empty() || !tape.first.insts.is_empty() {
+        text.push_str("in every program:\n");
+    }
     code(module, tape, &tape.code, 0, &mut text);
     text
 }
@@ -46,17 +58,19 @@ fn code(module: &Module, tape: &Tape, code_: &Code, depth: usize, text: &mut Str
             }
             _ => ("parameter".into(), String::new()),
         };
-        let step = format!("{:?}", inst.step);
-        let step = step.split([' ', '{', '(', '<']).next().unwrap_or("");
+        let step = inst.step.name();
+        let lanes = match inst.lanes {
+            0 => String::new(),
+            lanes => format!(" x{lanes}"),
+        };
         let outs = if inst.outs.is_empty() {
             String::new()
         } else {
             format!("{} <- ", slots(&inst.outs))
         };
         let line = format!(
-            "{pc:4}  {outs}{step} {} x{} [{name}]{place}",
-            slots(&inst.ins),
-            inst.lanes
+            "{pc:4}  {outs}{step} {}{lanes} [{name}]{place}",
+            slots(&inst.ins)
         );
         let _ = writeln!(text, "{:depth$}{line}", "", depth = depth * 4);
         if let Some(nested) = inst.step.nested() {

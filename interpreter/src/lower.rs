@@ -35,6 +35,12 @@ const MAX_DEPTH: usize = 200;
 pub struct Lowered {
     /// The instructions.
     pub code: Code,
+    /// What is run once per frame, before any program ([`crate::optimise`]).
+    pub prologue: Vec<Inst>,
+    /// What only the first program does.
+    pub first: Vec<Inst>,
+    /// Slots that keep their value for all programs, besides those of parameters.
+    pub kept: Vec<Slot>,
     /// Where they come from.
     pub origins: Vec<Origin>,
     /// Parameters.
@@ -137,10 +143,18 @@ pub fn lower_noting(
         loops,
         order,
         values,
+        atomics,
         ..
     } = lower;
+    let order = match order {
+        Order::Sequential if atomics.can_be_logged() => Order::Logged,
+        order => order,
+    };
     Ok(Lowered {
         code,
+        prologue: Vec::new(),
+        first: Vec::new(),
+        kept: Vec::new(),
         origins,
         presets,
         slots,
@@ -444,6 +458,7 @@ impl<'m> Lower<'m> {
             what: What::Op(op),
             calls,
         });
+        steps::atomic::order::touch(self, function, op);
         self.visit(function, op)?;
         if self.checks {
             hint::operation(self, function, op);

@@ -4,6 +4,8 @@ use crate::access::Memory;
 use crate::frame::{Frame, Provenance, Slot};
 use crate::kind::Lane;
 use crate::sink::Sink;
+use crate::steps::atomic::Gathered;
+use crate::steps::atomic::logged::Log;
 use crate::taint::Taint;
 use crate::tape::{At, Code, Inst, Label, Preset, Tape};
 
@@ -119,8 +121,14 @@ pub struct Machine<'r> {
     pub wrote: bool,
     /// The program gives way only once it wrote: nothing that the others do changes anything.
     pub alone: bool,
+    /// The first program has begun here.
+    began: bool,
     /// The instruction being executed.
     pub at: At,
+    /// Updates that memory does not have yet.
+    pub gathered: Gathered,
+    /// Updates to be applied in program order.
+    pub log: Log,
     /// What was found.
     pub sink: Sink,
     /// Undefined lanes of the program.
@@ -140,7 +148,10 @@ impl<'r> Machine<'r> {
             synced: false,
             wrote: false,
             alone: false,
+            began: false,
             at: At(0),
+            gathered: Gathered::default(),
+            log: Log::default(),
             sink: Sink::new(&context.memory),
             taint: Taint::default(),
         }
@@ -159,11 +170,31 @@ impl<'r> Machine<'r> {
         self.synced = false;
         self.taint.clear();
         self.sink.begin(linear);
+        if !self.frame.prepared {
+            self.prepare();
+        }
+        if linear == 0 && !std::mem::replace(&mut self.began, true) {
+            self.run_aside(&self.context.tape.first);
+        }
+    }
+
+    /// Gives a new frame what is the same in all programs.
+    #[cold]
+    fn prepare(&mut self) {
         for preset in &self.context.presets {
             self.frame.set_uniform(preset.slot, preset.bits);
             self.frame
                 .set_provenance(preset.slot, Provenance::Uniform(preset.tensor));
         }
+        self.run_aside(&self.context.tape.prologue);
+        self.frame.prepared = true;
+    }
+
+    /// Runs straight code that counts for no program.
+    fn run_aside(&mut self, code: &Code) {
+        // Without jumps nothing stops it.
+        let _ = self.run_nested(code);
+        self.steps = 0;
     }
 
     /// Runs the program from a tape position on until it ends or gives way.

@@ -2,7 +2,8 @@
 //!
 //! A virtual slot lives from its first to its last mention on the tape; one that is alive when a loop
 //! begins and is mentioned inside, or lives into it, lives to the loop's end. Slots of nested code all live exactly at their
-//! instruction. A result never takes over an operand's slot of the same instruction. With `reuse` off
+//! instruction. A result never takes over an operand's slot of the same instruction. Parameters and what the
+//! prologue makes keep their slots for good. With `reuse` off
 //! (for the debugger) every value keeps a slot of its own.
 
 use crate::frame::Slot;
@@ -36,18 +37,32 @@ pub fn plan(mut lowered: Lowered, reuse: bool) -> Tape {
         *size = (*size).max(if lowered.slots[i].1 > 1 { bytes[i] } else { 0 });
         shapes[slot.0 as usize] = lowered.slots[i];
     }
-    rename(&mut lowered.code, &physical);
+    let mut prologue = straight(lowered.prologue);
+    let mut first = straight(lowered.first);
+    for code in [&mut lowered.code, &mut prologue, &mut first] {
+        rename(code, &physical);
+    }
     for preset in &mut lowered.presets {
         preset.slot = physical[preset.slot.0 as usize];
     }
     Tape {
         code: lowered.code,
+        prologue,
+        first,
         origins: lowered.origins,
         presets: lowered.presets,
         slots: count,
         frame_bytes: sizes.iter().map(|s| s.next_multiple_of(64)).sum(),
         order: lowered.order,
         shapes,
+    }
+}
+
+/// Instructions without jumps.
+fn straight(insts: Vec<Inst>) -> Code {
+    Code {
+        insts,
+        ..Code::default()
     }
 }
 
@@ -73,11 +88,6 @@ fn mentions(lowered: &Lowered) -> Mentions {
 fn lifetimes(lowered: &Lowered, mentions: &Mentions) -> Lives {
     let ends = |list: &Vec<u32>| Some((*list.first()?, *list.last()?));
     let mut lives: Lives = mentions.iter().map(ends).collect();
-    // Parameters are there before the first instruction.
-    for preset in &lowered.presets {
-        let life = &mut lives[preset.slot.0 as usize];
-        *life = Some((0, life.map_or(0, |life| life.1)));
-    }
     // From the shortest up one pass is enough where loops nest. Those of a graph of blocks may also overlap
     // (an outer loop jumps back from between the blocks of an inner one): hence until nothing changes.
     let mut loops = lowered.loops.clone();
@@ -85,6 +95,10 @@ fn lifetimes(lowered: &Lowered, mentions: &Mentions) -> Lives {
     for (life, mentions) in lives.iter_mut().zip(mentions) {
         let Some((first, last)) = life else { continue };
         while extend(*first, last, mentions, &loops) {}
+    }
+    let presets = lowered.presets.iter().map(|preset| preset.slot);
+    for slot in presets.chain(lowered.kept.iter().copied()) {
+        lives[slot.0 as usize] = Some((0, u32::MAX));
     }
     lives
 }
@@ -103,7 +117,8 @@ fn extend(first: u32, last: &mut u32, mentions: &[u32], loops: &[(u32, u32)]) ->
     *last > before
 }
 
-fn mention(inst: &Inst, each: &mut dyn FnMut(Slot)) {
+/// Calls a function with every slot that an instruction mentions, nested ones included.
+pub fn mention(inst: &Inst, each: &mut dyn FnMut(Slot)) {
     inst.ins.iter().chain(&inst.outs).for_each(|&slot| each(slot));
     if let Some(code) = inst.step.nested() {
         code.args.iter().chain(&code.results).for_each(|&slot| each(slot));

@@ -3,11 +3,13 @@
 //! Most kernels' programs are independent and run in parallel, in chunks of rising program numbers. A
 //! kernel that uses the result of an atomic, or loads volatile, runs on one worker in one
 //! deterministic interleaving: each program runs until it ends or goes round a loop that synchronises,
-//! then the next one does. Float atomics are applied in program order. So neither outputs nor findings
-//! depend on the number of threads.
+//! then the next one does. Float atomics are applied in program order: programs run in parallel and write them
+//! down, a wave of programs at a time, where nothing else touches their tensors. So neither outputs nor
+//! findings depend on the number of threads.
 
 use crate::machine::{Context, Machine, Rest, Stop};
 use crate::sink::{Detail, Key, Sink};
+use crate::steps::atomic;
 use crate::tape::{At, Order};
 use rayon::prelude::*;
 use std::collections::VecDeque;
@@ -71,6 +73,7 @@ pub fn run_some(
     let end = programs.end;
     let mut ran = match context.tape.order {
         Order::Parallel => parallel(context, programs, &cut, progress),
+        Order::Logged => logged(context, programs, &cut, progress),
         Order::Sequential => one_by_one(context, programs, &cut, progress),
         Order::Cooperative => cooperative(context, programs, limits, &cut, progress)?,
     };
@@ -99,20 +102,7 @@ fn parallel(
         let waiting = idle.lock().ok().and_then(|mut machines| machines.pop());
         let mut machine = waiting.unwrap_or_else(|| Machine::new(context));
         let first = programs.start + i * chunk;
-        let (mut done, mut stopped) = (0, false);
-        for linear in first..(first + chunk).min(programs.end) {
-            if context.memory.interrupted() {
-                stopped = true;
-                break;
-            }
-            if cut.is_past(linear) {
-                break;
-            }
-            machine.start(linear);
-            let rest = machine.resume(0);
-            stopped |= finish(&mut machine, rest, cut);
-            done += 1;
-        }
+        let (done, stopped) = run_chunk(&mut machine, first..(first + chunk).min(programs.end), cut);
         progress(done);
         if let Ok(mut totals) = totals.lock() {
             totals.0 += done;
@@ -123,10 +113,83 @@ fn parallel(
         }
     });
     let mut sink = Sink::new(&context.memory);
-    for machine in idle.into_inner().unwrap_or_default() {
+    for mut machine in idle.into_inner().unwrap_or_default() {
+        atomic::flush(&mut machine);
         sink.merge(machine.sink);
     }
     let (programs, interrupted) = totals.into_inner().unwrap_or((0, true));
+    Ran {
+        sink,
+        programs,
+        interrupted,
+        cut: false,
+    }
+}
+
+/// Runs programs one after the other: how many ended, and whether the launch was interrupted.
+fn run_chunk(machine: &mut Machine<'_>, programs: Range<u64>, cut: &Cut) -> (u64, bool) {
+    let (mut done, mut stopped) = (0, false);
+    for linear in programs {
+        if machine.context.memory.interrupted() {
+            stopped = true;
+            break;
+        }
+        if cut.is_past(linear) {
+            break;
+        }
+        machine.start(linear);
+        let rest = machine.resume(0);
+        stopped |= finish(machine, rest, cut);
+        done += 1;
+    }
+    (done, stopped)
+}
+
+/// Bytes of updates that are written down before they are applied, about.
+const LOG_BYTES: usize = 32 << 20;
+
+/// In parallel, but for updates of memory: those of a wave of programs are written down and then applied in
+/// program order.
+fn logged(
+    context: &Context<'_>,
+    range: Range<u64>,
+    cut: &Cut,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Ran {
+    let end = range.end;
+    let threads = rayon::current_num_threads().max(1);
+    let mut machines: Vec<Machine<'_>> = (0..threads).map(|_| Machine::new(context)).collect();
+    let (mut programs, mut interrupted) = (0, false);
+    let (mut next, mut share) = (range.start, 1);
+    while next < end && !interrupted && !cut.is_past(next) {
+        // Each worker takes neighbours, so that its log is in order, and the logs are.
+        let ran: Vec<(u64, bool)> = machines
+            .par_iter_mut()
+            .enumerate()
+            .map(|(i, machine)| {
+                let first = (next + i as u64 * share).min(end);
+                run_chunk(machine, first..(first + share).min(end), cut)
+            })
+            .collect();
+        let (mut bytes, last) = (0, cut.0.load(Ordering::Relaxed));
+        for machine in &mut machines {
+            machine.log.apply(&context.memory, last);
+            bytes = bytes.max(machine.log.bytes());
+            machine.log.clear();
+        }
+        next += threads as u64 * share;
+        let done = ran.iter().map(|r| r.0).sum();
+        programs += done;
+        interrupted |= ran.iter().any(|r| r.1);
+        progress(done);
+        // As many programs as fill the log, but not at once: the first ones may be untypical.
+        let fit = (LOG_BYTES / threads / (bytes / share as usize).max(1)) as u64;
+        share = fit.clamp(1, 4 * share);
+    }
+    let mut sink = Sink::new(&context.memory);
+    for machine in machines {
+        sink.merge(machine.sink);
+    }
     Ran {
         sink,
         programs,

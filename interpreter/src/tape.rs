@@ -37,8 +37,47 @@ pub trait Step: Debug + Send + Sync {
         false
     }
 
+    /// What it is, for listings.
+    fn name(&self) -> String {
+        let debug = format!("{self:?}");
+        debug.split([' ', '{', '(', '<']).next().unwrap_or("").to_string()
+    }
+
     /// True if another instruction than the next may follow.
     fn jumps(&self) -> bool {
+        false
+    }
+
+    /// True if what it gives depends on the operands and the grid's size alone, it reports nothing, and no
+    /// lane of a result can be undefined by it; `operands` has the bits of those that are known beforehand.
+    fn is_pure(&self, operands: &[Option<u64>]) -> bool {
+        let _ = operands;
+        false
+    }
+
+    /// True if lane i of each result depends on lane i of the operands (or on uniform ones) alone, however many
+    /// lanes there are: with 0 lanes the instruction runs on the machine's batch.
+    fn is_lanewise(&self) -> bool {
+        false
+    }
+
+    /// True if a result may be symbolic.
+    fn may_give_forms(&self) -> bool {
+        false
+    }
+
+    /// The bits of its uniform result, where they are known beforehand.
+    fn known(&self) -> Option<u64> {
+        None
+    }
+
+    /// True if its result is its operand, repeated.
+    fn is_splat(&self) -> bool {
+        false
+    }
+
+    /// True if only the first program does it.
+    fn is_for_first(&self) -> bool {
         false
     }
 
@@ -111,7 +150,7 @@ pub enum What {
 /// A kernel parameter's place and value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
-    /// Where it goes when a program starts.
+    /// Where it is in every program.
     pub slot: Slot,
     /// Its bits.
     pub bits: u64,
@@ -124,7 +163,10 @@ pub struct Preset {
 pub enum Order {
     /// Any: programs run in parallel.
     Parallel,
-    /// One after the other in program order: float atomics round differently otherwise.
+    /// Any, but updates of memory are written down and applied in program order: float atomics round
+    /// differently otherwise.
+    Logged,
+    /// One after the other in program order.
     Sequential,
     /// One worker, switching where a program spins: results of atomics are used.
     Cooperative,
@@ -135,6 +177,10 @@ pub enum Order {
 pub struct Tape {
     /// The instructions.
     pub code: Code,
+    /// What is run once per frame, before any program: values that are the same in all of them.
+    pub prologue: Code,
+    /// What only the first program does, before anything else.
+    pub first: Code,
     /// Where instructions come from.
     pub origins: Vec<Origin>,
     /// Parameters.

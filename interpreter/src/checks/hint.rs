@@ -120,6 +120,10 @@ impl Hint {
 }
 
 impl Step for Hint {
+    fn is_for_first(&self) -> bool {
+        self.first_only
+    }
+
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         if self.first_only && machine.linear > 0 {
             return Ok(Flow::Next);

@@ -20,6 +20,14 @@ struct Lanewise {
 }
 
 impl Step for Lanewise {
+    fn is_pure(&self, _: &[Option<u64>]) -> bool {
+        true
+    }
+
+    fn is_lanewise(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         let lanes = inst.lanes(machine);
@@ -43,6 +51,18 @@ struct Offsets {
 }
 
 impl Step for Offsets {
+    fn is_pure(&self, _: &[Option<u64>]) -> bool {
+        true
+    }
+
+    fn is_lanewise(&self) -> bool {
+        true
+    }
+
+    fn may_give_forms(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         if !symbolic::arithmetic(self.code, self.kind, inst, machine) {
@@ -73,6 +93,18 @@ struct Bitwise {
 }
 
 impl Step for Bitwise {
+    fn is_pure(&self, _: &[Option<u64>]) -> bool {
+        true
+    }
+
+    fn is_lanewise(&self) -> bool {
+        true
+    }
+
+    fn may_give_forms(&self) -> bool {
+        true
+    }
+
     fn reads_forms(&self) -> bool {
         true
     }
@@ -209,6 +241,16 @@ impl Division {
 }
 
 impl Step for Division {
+    /// By a known divisor every lane has a result, but by 0 and (maybe) by -1.
+    fn is_pure(&self, operands: &[Option<u64>]) -> bool {
+        let ones = u64::MAX >> (64 - 8 * self.kind.bytes());
+        matches!(operands, [_, Some(divisor)] if *divisor != 0 && divisor & ones != ones)
+    }
+
+    fn may_give_forms(&self) -> bool {
+        true
+    }
+
     fn reads_forms(&self) -> bool {
         true
     }
@@ -339,6 +381,14 @@ struct Known {
 }
 
 impl Step for Known {
+    fn is_pure(&self, _: &[Option<u64>]) -> bool {
+        true
+    }
+
+    fn known(&self) -> Option<u64> {
+        Some(self.bits)
+    }
+
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         machine.frame.set_uniform(inst.outs[0], self.bits);
         machine
@@ -356,6 +406,10 @@ struct Listed {
 }
 
 impl Step for Listed {
+    fn is_pure(&self, _: &[Option<u64>]) -> bool {
+        true
+    }
+
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         with_width!(self.kind, T => {
             machine.frame.fill::<T>(inst.outs[0], self.lanes.len(), |_, i| T::from_bits(self.lanes[i]));

@@ -11,6 +11,7 @@
 //! maxima and minima come as integer ones on the bits, made by Triton; that a NaN counts as above
 //! infinity there is their doing.
 
+pub mod logged;
 pub mod order;
 
 use crate::access::{self, Access, Piece};
@@ -23,7 +24,7 @@ use crate::num::float::{Bf16, F16};
 use crate::num::math::Arithmetic;
 use crate::sink::AccessKind;
 use crate::steps::memory::is_active;
-use crate::tape::{Inst, Label, Order, Step};
+use crate::tape::{At, Inst, Label, Order, Step};
 use crate::written::Written;
 use crate::{taint, with_width};
 use tilescope_diagnostics::Result;
@@ -90,18 +91,87 @@ fn replace<T: Lane, const N: usize>(
     access.report(machine, faults);
 }
 
-/// As [`replace`], for an update that may be applied to operands first: `new(new(x, a), b)` is
-/// `new(x, new(a, b))`. Nobody reads the old elements, and programs run in parallel.
+/// Most elements of a tensor whose updates are gathered.
+const MAX_GATHERED: usize = 1 << 14;
+
+/// Updates of one small tensor (the bins of a histogram) by one instruction, gathered by a worker before
+/// memory is touched: workers would wait for each other at every lane otherwise.
 ///
-/// Where the tensor is small beside the tile (the bins of a histogram), the lanes of one element are merged
-/// before memory is touched: workers would wait for each other at every lane otherwise.
+/// Nobody sees that they are late: old values are not used, programs run in any order, and what the own
+/// program loads or stores there comes after [`flush`].
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// The instruction and the allocation; none while nothing is gathered.
+    of: Option<(At, usize)>,
+    /// Per element, the operand that stands for all so far.
+    operands: Vec<u64>,
+    /// Per element, whether there was one.
+    touched: Vec<bool>,
+    /// Applies one element's: allocation, byte offset, operand.
+    apply: Option<fn(&access::Memory<'_>, usize, usize, u64)>,
+    bytes: usize,
+}
+
+impl Gathered {
+    /// Begins to gather; what was gathered before must be flushed.
+    fn begin(&mut self, at: At, allocation: usize, elements: usize) {
+        self.of = Some((at, allocation));
+        self.operands.clear();
+        self.operands.resize(elements, 0);
+        self.touched.clear();
+        self.touched.resize(elements, false);
+    }
+
+    /// True if something is gathered for an allocation.
+    pub fn is_for(&self, allocation: usize) -> bool {
+        self.of.is_some_and(|(_, own)| own == allocation)
+    }
+}
+
+/// Applies what was gathered.
+pub fn flush(machine: &mut Machine<'_>) {
+    let (Some((_, allocation)), Some(apply)) = (machine.gathered.of.take(), machine.gathered.apply) else {
+        return;
+    };
+    let (gathered, size) = (&machine.gathered, machine.gathered.bytes);
+    for (element, &operand) in gathered.operands.iter().enumerate() {
+        if gathered.touched[element] {
+            apply(&machine.context.memory, allocation, element * size, operand);
+            let piece = Piece {
+                lane: 0,
+                count: 1,
+                allocation,
+                offset: element * size,
+            };
+            log(&mut machine.sink.written, piece, size);
+        }
+    }
+}
+
+/// Before an access of memory by other means: applies what was gathered for it.
+#[inline]
+pub fn flush_before(machine: &mut Machine<'_>, access: Access) {
+    let Some((_, allocation)) = machine.gathered.of else {
+        return;
+    };
+    let target = match machine.frame.provenance(access.pointers) {
+        Provenance::Uniform(tensor) => machine.context.memory.target(*tensor),
+        Provenance::Dense(_) => None,
+    };
+    if target.is_none_or(|target| target.allocation == allocation) {
+        flush(machine);
+    }
+}
+
+/// An update that may be applied to operands first: `new(new(x, a), b)` is `new(x, new(a, b))`.
+trait Merging<T> {
+    fn new(a: T, b: T) -> T;
+}
+
+/// As [`replace`], for such an update; nobody reads the old elements, and programs run in parallel. False
+/// where it cannot be done so.
 #[inline(always)]
-fn merge<T: Lane>(
-    machine: &mut Machine<'_>,
-    access: Access,
-    operand: Slot,
-    new: impl Fn(T, T) -> T + Copy,
-) -> bool {
+fn merge<T: Lane, M: Merging<T>>(machine: &mut Machine<'_>, access: Access, operand: Slot) -> bool {
     let size = size_of::<T>();
     let context = machine.context;
     let target = match machine.frame.provenance(access.pointers) {
@@ -112,34 +182,45 @@ fn merge<T: Lane>(
         return false;
     };
     let elements = target.len as usize / size;
-    if elements > access.lanes / 2 {
+    if elements > MAX_GATHERED {
         return false;
     }
-    let mut merged = vec![T::from_bits(0); elements];
-    let mut touched = vec![false; elements];
-    let operands = machine.frame.tile::<T>(operand, access.lanes);
-    let faults = access.checked(machine, |_, piece| {
-        for i in 0..piece.count {
-            let (element, operand) = (piece.offset / size + i, operands.lane(piece.lane + i));
-            merged[element] = match touched[element] {
-                true => new(merged[element], operand),
-                false => operand,
-            };
-            touched[element] = true;
-        }
-    });
-    for element in (0..elements).filter(|&element| touched[element]) {
-        let offset = element * size;
-        let new = |old| new(T::from_bits(old), merged[element]).to_bits();
-        context.memory.shared.update(target.allocation, offset, size, new);
-        let piece = Piece {
-            lane: 0,
-            count: 1,
-            allocation: target.allocation,
-            offset,
-        };
-        log(&mut machine.sink.written, piece, size);
+    let of = Some((machine.at, target.allocation));
+    if machine.gathered.of != of {
+        flush(machine);
+        machine.gathered.begin(machine.at, target.allocation, elements);
+        machine.gathered.bytes = size;
+        machine.gathered.apply = Some(|memory, allocation, offset, operand| {
+            let new = |old| M::new(T::from_bits(old), T::from_bits(operand)).to_bits();
+            memory.shared.update(allocation, offset, size_of::<T>(), new);
+        });
     }
+    let mut gathered = std::mem::take(&mut machine.gathered);
+    let mut add = |element: usize, operand: T| {
+        let before = &mut gathered.operands[element];
+        *before = match gathered.touched[element] {
+            true => M::new(T::from_bits(*before), operand).to_bits(),
+            false => operand.to_bits(),
+        };
+        gathered.touched[element] = true;
+    };
+    let operands = machine.frame.tile::<T>(operand, access.lanes);
+    let mut faults = Vec::new();
+    match access.scattered(machine) {
+        Some((target, pointers)) => {
+            for (lane, pointer) in pointers.iter().enumerate() {
+                add((pointer - target.base) as usize / size, operands.lane(lane));
+            }
+        }
+        None => {
+            faults = access.checked(machine, |_, piece| {
+                for i in 0..piece.count {
+                    add(piece.offset / size + i, operands.lane(piece.lane + i));
+                }
+            });
+        }
+    }
+    machine.gathered = gathered;
     access.report(machine, faults);
     true
 }
@@ -156,6 +237,12 @@ macro_rules! by {
     ($T:ty, |$old:ident, $operand:ident| $new:expr) => {
         Some(
             (|machine, access, operand, out| {
+                if machine.context.tape.order == Order::Logged {
+                    return logged::note::<$T>(machine, access, operand, |memory, run, operands| {
+                        run.apply::<$T>(memory, operands, |$old, $operand| $new)
+                    });
+                }
+                flush_before(machine, access);
                 replace::<$T, 1>(machine, access, [operand], out, |$old, [$operand]| $new)
             }) as Update,
         )
@@ -164,30 +251,41 @@ macro_rules! by {
 
 /// The same, of an update that merges.
 macro_rules! merging {
-    ($T:ty, $new:path) => {
+    ($T:ty, $new:ident) => {{
+        struct M;
+        impl<T: Signless> Merging<T> for M {
+            #[inline(always)]
+            fn new(a: T, b: T) -> T {
+                a.$new(b)
+            }
+        }
         Some(
             (|machine, access, operand, out| {
-                let parallel = out.is_none() && machine.context.tape.order == Order::Parallel;
-                if !(parallel && merge::<$T>(machine, access, operand, $new)) {
-                    replace::<$T, 1>(machine, access, [operand], out, |old, [operand]| {
-                        $new(old, operand)
+                if machine.context.tape.order == Order::Logged {
+                    return logged::note::<$T>(machine, access, operand, |memory, run, operands| {
+                        run.apply::<$T>(memory, operands, |old, operand| old.$new(operand))
                     });
+                }
+                let parallel = out.is_none() && machine.context.tape.order == Order::Parallel;
+                if !(parallel && merge::<$T, M>(machine, access, operand)) {
+                    flush_before(machine, access);
+                    replace::<$T, 1>(machine, access, [operand], out, |old, [operand]| old.$new(operand));
                 }
             }) as Update,
         )
-    };
+    }};
 }
 
 fn integer<T: Signless>(kind: RmwKind) -> Option<Update> {
     match kind {
-        RmwKind::And => merging!(T, T::and),
-        RmwKind::Or => merging!(T, T::or),
-        RmwKind::Xor => merging!(T, T::xor),
-        RmwKind::Add => merging!(T, T::add),
-        RmwKind::Max => merging!(T, T::max_signed),
-        RmwKind::Min => merging!(T, T::min_signed),
-        RmwKind::Umax => merging!(T, T::max_unsigned),
-        RmwKind::Umin => merging!(T, T::min_unsigned),
+        RmwKind::And => merging!(T, and),
+        RmwKind::Or => merging!(T, or),
+        RmwKind::Xor => merging!(T, xor),
+        RmwKind::Add => merging!(T, add),
+        RmwKind::Max => merging!(T, max_signed),
+        RmwKind::Min => merging!(T, min_signed),
+        RmwKind::Umax => merging!(T, max_unsigned),
+        RmwKind::Umin => merging!(T, min_unsigned),
         RmwKind::Fadd | RmwKind::Xchg => None,
     }
 }
@@ -295,7 +393,7 @@ impl Step for Modify {
         let access = access(inst, machine, AccessKind::Atomic, mask, self.elem);
         let mut out = inst.outs.first().copied();
         // In parallel nobody reads the old values ([`order`]).
-        if let (Some(slot), Order::Parallel) = (out, machine.context.tape.order) {
+        if let (Some(slot), Order::Parallel | Order::Logged) = (out, machine.context.tape.order) {
             machine.frame.set_uniform(slot, 0);
             out = None;
         }

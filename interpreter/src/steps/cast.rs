@@ -24,6 +24,14 @@ struct Convert {
 }
 
 impl Step for Convert {
+    fn is_pure(&self, _: &[Option<u64>]) -> bool {
+        true
+    }
+
+    fn is_lanewise(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         let lanes = inst.lanes(machine);
@@ -48,6 +56,18 @@ struct Widen {
 }
 
 impl Step for Widen {
+    fn is_pure(&self, _: &[Option<u64>]) -> bool {
+        true
+    }
+
+    fn is_lanewise(&self) -> bool {
+        true
+    }
+
+    fn may_give_forms(&self) -> bool {
+        true
+    }
+
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         if !symbolic::convert(self.from, self.to, self.signed, inst, machine) {
             symbolic::flatten(inst, machine);

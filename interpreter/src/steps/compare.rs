@@ -24,6 +24,14 @@ struct Compare {
 }
 
 impl Step for Compare {
+    fn is_pure(&self, _: &[Option<u64>]) -> bool {
+        true
+    }
+
+    fn is_lanewise(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         let lanes = inst.lanes(machine);
@@ -47,6 +55,18 @@ struct CompareInt {
 }
 
 impl Step for CompareInt {
+    fn is_pure(&self, _: &[Option<u64>]) -> bool {
+        true
+    }
+
+    fn is_lanewise(&self) -> bool {
+        true
+    }
+
+    fn may_give_forms(&self) -> bool {
+        true
+    }
+
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         if self.kind == Kind::Bool || !symbolic::compare(self.predicate, self.kind, inst, machine) {
             symbolic::flatten(inst, machine);
@@ -215,6 +235,18 @@ struct Select {
 }
 
 impl Step for Select {
+    fn is_pure(&self, _: &[Option<u64>]) -> bool {
+        true
+    }
+
+    fn is_lanewise(&self) -> bool {
+        self.kind != Kind::Ptr
+    }
+
+    fn may_give_forms(&self) -> bool {
+        true
+    }
+
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         let lanes = inst.lanes(machine);
         let [c, a, b] = [inst.ins[0], inst.ins[1], inst.ins[2]];

@@ -20,6 +20,10 @@ struct Grid {
 }
 
 impl Step for Grid {
+    fn is_pure(&self, _: &[Option<u64>]) -> bool {
+        self.size
+    }
+
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         let bits = match self.size {
             true => machine.context.grid[self.axis],
@@ -60,6 +64,10 @@ pub struct Move {
 }
 
 impl Step for Move {
+    fn may_give_forms(&self) -> bool {
+        true
+    }
+
     fn reads_forms(&self) -> bool {
         true
     }
@@ -70,7 +78,7 @@ impl Step for Move {
             if inst.kills(i) {
                 machine.frame.swap(from, to);
             } else {
-                machine.frame.copy(from, to, self.bytes[i] as usize * lanes);
+                machine.frame.copy_form(from, to, self.bytes[i] as usize * lanes);
             }
         }
         Ok(Flow::Next)

@@ -28,6 +28,14 @@ struct Library {
 }
 
 impl Step for Library {
+    fn is_pure(&self, _: &[Option<u64>]) -> bool {
+        true
+    }
+
+    fn is_lanewise(&self) -> bool {
+        true
+    }
+
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         let lanes = inst.lanes(machine);
         let frame = &mut machine.frame;
@@ -258,6 +266,10 @@ impl Assembly {
 }
 
 impl Step for Assembly {
+    fn is_lanewise(&self) -> bool {
+        self.packed == 1
+    }
+
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         let lanes = inst.lanes(machine);
         let frame = &mut machine.frame;

@@ -38,6 +38,14 @@ impl AddPtr {
 }
 
 impl Step for AddPtr {
+    fn is_pure(&self, _: &[Option<u64>]) -> bool {
+        true
+    }
+
+    fn may_give_forms(&self) -> bool {
+        true
+    }
+
     fn reads_forms(&self) -> bool {
         true
     }

@@ -1,9 +1,10 @@
 //! What operations become: one file per family of the op table, each with the lowering of its operations
-//! and the steps they lower to.
+//! and the steps they lower to; and [`chain`], which joins steps.
 
 pub mod arith;
 pub mod atomic;
 pub mod cast;
+pub mod chain;
 pub mod compare;
 pub mod control;
 pub mod dot;

@@ -84,6 +84,10 @@ impl<R: Rearrange> Moved<R> {
 }
 
 impl<R: Rearrange> Step for Moved<R> {
+    fn is_pure(&self, _: &[Option<u64>]) -> bool {
+        true
+    }
+
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         with_width!(self.kind, T => self.run_as::<T>(inst, machine));
         if self.kind == Kind::Ptr {
@@ -193,6 +197,14 @@ struct Broadcast {
 }
 
 impl Step for Broadcast {
+    fn is_pure(&self, _: &[Option<u64>]) -> bool {
+        true
+    }
+
+    fn may_give_forms(&self) -> bool {
+        true
+    }
+
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         if symbolic::broadcast(&self.keep, self.lanes.kind, inst, machine) {
             if self.lanes.kind == Kind::Ptr {
@@ -260,6 +272,14 @@ struct Range {
 }
 
 impl Step for Range {
+    fn is_pure(&self, _: &[Option<u64>]) -> bool {
+        true
+    }
+
+    fn may_give_forms(&self) -> bool {
+        true
+    }
+
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         let start = self.start;
         if inst.lanes > 1
@@ -285,8 +305,16 @@ struct Repeat {
 }
 
 impl Step for Repeat {
+    fn is_pure(&self, _: &[Option<u64>]) -> bool {
+        true
+    }
+
+    fn is_splat(&self) -> bool {
+        true
+    }
+
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
-        machine.frame.copy(inst.ins[0], inst.outs[0], self.kind.bytes());
+        machine.frame.copy_form(inst.ins[0], inst.outs[0], self.kind.bytes());
         Ok(Flow::Next)
     }
 

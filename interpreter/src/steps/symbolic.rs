@@ -172,7 +172,7 @@ pub fn add_ptr(offset: Kind, bytes: u64, inst: &Inst, machine: &mut Machine<'_>)
 pub fn convert(from: Kind, to: Kind, signed: bool, inst: &Inst, machine: &mut Machine<'_>) -> bool {
     let frame = &mut machine.frame;
     let slot = inst.ins[0];
-    if from == Kind::Bool || to == Kind::Bool {
+    if from == Kind::Bool || to == Kind::Bool || inst.lanes <= 1 {
         return false;
     }
     let Form::Sum(sum, _) = frame.form(slot) else {
@@ -235,7 +235,7 @@ fn compare_by_form(predicate: IntPredicate, kind: Kind, inst: &Inst, frame: &mut
 /// `and` of masks.
 pub fn and(inst: &Inst, machine: &mut Machine<'_>) -> bool {
     let frame = &mut machine.frame;
-    if !any_symbolic(inst, frame) {
+    if inst.lanes <= 1 || !any_symbolic(inst, frame) {
         return false;
     }
     let [a, b] = [inst.ins[0], inst.ins[1]];
@@ -247,7 +247,7 @@ pub fn and(inst: &Inst, machine: &mut Machine<'_>) -> bool {
     if let Some((bits, other)) = constant {
         match bits {
             0 => frame.set_uniform(inst.outs[0], 0),
-            _ => frame.copy(other, inst.outs[0], inst.lanes as usize),
+            _ => frame.copy_form(other, inst.outs[0], inst.lanes as usize),
         }
         return true;
     }

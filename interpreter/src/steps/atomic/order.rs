@@ -3,7 +3,8 @@
 //! - An atomic that waits, compares, or whose old value is used: programs see one another, so they run in
 //!   one fixed interleaving.
 //! - A float addition, an exchange, or updates of one tensor that do not commute (an addition and a
-//!   maximum, say): one program after the other.
+//!   maximum, say): in program order. Where nothing but such updates touches their tensors, programs run in
+//!   parallel and write the updates down, to be applied in order ([`super::logged`]); else one after the other.
 //! - Integer updates that commute: any order.
 //!
 //! Updates of different arguments never meet, as far as their pointers can be followed to arguments; where
@@ -13,7 +14,7 @@ use crate::lower::Lower;
 use crate::tape::Order;
 use std::collections::{HashMap, HashSet};
 use tilescope_ir::attrs::RmwKind;
-use tilescope_ir::{Attrs, Def, Effect, Elem, FuncId, Function, OpCode, OpId, ValueId};
+use tilescope_ir::{Attrs, Def, Effect, Elem, FuncId, Function, OpCode, OpId, Type, ValueId};
 use tilescope_launch::{AllocationId, Argument};
 
 /// Longest chain of operations from a pointer back to its argument that is followed.
@@ -50,6 +51,44 @@ pub struct Seen {
     live: HashMap<FuncId, HashSet<ValueId>>,
     /// Storage (none if unknown) and kind of updates.
     updates: Vec<(Option<AllocationId>, Commuting)>,
+    /// Storage of updates that need program order, and of everything else that touches memory.
+    ordered: HashSet<Option<AllocationId>>,
+    touched: HashSet<Option<AllocationId>>,
+}
+
+impl Seen {
+    /// True if updates that need program order can be applied later: nothing else touches their storage.
+    pub fn can_be_logged(&self) -> bool {
+        let unknown = self.ordered.contains(&None) || self.touched.contains(&None);
+        !unknown && !self.ordered.is_empty() && self.ordered.is_disjoint(&self.touched)
+    }
+}
+
+/// Notes the storage that an operation with an effect touches, unless it is an update of memory.
+pub fn touch(lower: &mut Lower<'_>, function: &Function, op: OpId) {
+    let data = &function.ops[op];
+    let updates = matches!(data.code, OpCode::AtomicRmw | OpCode::DescriptorReduce);
+    if updates || data.code.info().effect == Effect::Pure {
+        return;
+    }
+    for &operand in &data.operands {
+        let points = match function.ty(operand) {
+            Type::Descriptor { .. } | Type::BlockPtr(..) => true,
+            ty => ty.elem().and_then(Elem::pointer).is_some(),
+        };
+        if points {
+            let storage = storage(lower, function, operand);
+            lower.atomics.touched.insert(storage);
+        }
+    }
+}
+
+/// Asks for program order, for an update of what the first operand points to.
+pub fn need_order(lower: &mut Lower<'_>, function: &Function, op: OpId) {
+    let pointer = function.ops[op].operands.first();
+    let storage = pointer.and_then(|&p| storage(lower, function, p));
+    lower.atomics.ordered.insert(storage);
+    lower.need(Order::Sequential);
 }
 
 /// The kind of commuting updates that an operation makes; none if its updates do not commute.
@@ -94,7 +133,7 @@ pub fn need_for_update(lower: &mut Lower<'_>, function: &Function, op: OpId) -> 
     }
     match commuting(function, op) {
         Some(kind) => need_to_commute(lower, function, op, kind),
-        None => lower.need(Order::Sequential),
+        None => need_order(lower, function, op),
     }
     false
 }
@@ -111,7 +150,7 @@ pub fn need_to_commute(lower: &mut Lower<'_>, function: &Function, op: OpId, kin
         other_kind != kind && (other == storage || other.is_none() || storage.is_none())
     };
     if lower.atomics.updates.iter().any(meets) {
-        lower.need(Order::Sequential);
+        need_order(lower, function, op);
     }
     lower.atomics.updates.push(update);
 }

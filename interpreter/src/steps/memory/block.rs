@@ -13,7 +13,7 @@ use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
 use crate::steps::atomic::{Modify, order, reduction};
 use crate::taint;
-use crate::tape::{Inst, Order, Step};
+use crate::tape::{Inst, Step};
 use tilescope_diagnostics::Result;
 use tilescope_ir::attrs::Padding;
 use tilescope_ir::{Attrs, Function, OpId, Type, ValueId};
@@ -617,7 +617,7 @@ pub fn descriptor_reduce(lower: &mut Lower<'_>, function: &Function, op: OpId) -
     };
     match commuting {
         Some(kind) => order::need_to_commute(lower, function, op, kind),
-        None => lower.need(Order::Sequential),
+        None => order::need_order(lower, function, op),
     }
     let block = located(lower, function, op, &data.operands[2..])?;
     fits(lower, function, op, value, &block)?;

@@ -1,0 +1,305 @@
+//! Element-wise operations on tiles of one size are joined to a chain that runs block by block.
+//!
+//! Within a run of instructions that no jump enters or leaves, operations are collected until one comes that
+//! needs a result of theirs and cannot join, or that writes what they read; all others go before the chain,
+//! which they have nothing to do with. Chains touch no memory, so they pass loads and stores.
+//!
+//! Integer operations join only if an operand is surely dense: offsets and masks by formula
+//! ([`crate::forms`]) cost less than any loop.
+
+use super::{Counts, relocate};
+use crate::frame::Slot;
+use crate::kind::Kind;
+use crate::lower::Lowered;
+use crate::plan::mention;
+use crate::steps::chain::Chain;
+use crate::tape::{Code, Inst};
+use std::collections::{HashMap, HashSet};
+
+/// Bytes that a chain's operands, results and everything between shall take.
+const CACHE: usize = 40 << 10;
+
+/// Fewest lanes of a tile that is worth it, and of a block.
+const LEAST: usize = 64;
+
+/// Most lanes of a block.
+const MOST: usize = 4096;
+
+/// How a slot's tile is held when it is read, as far as known beforehand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Held {
+    /// One value for all lanes.
+    Uniform,
+    /// Lane by lane, or uniform.
+    Dense,
+    /// Maybe by formula.
+    Any,
+}
+
+/// Joins operations to chains.
+pub fn fuse(lowered: &mut Lowered) {
+    let begins = begins(&lowered.code);
+    let mut fuser = Fuser {
+        counts: Counts::of(lowered),
+        held: held(lowered),
+        out: Vec::new(),
+        open: Group::default(),
+    };
+    let insts = std::mem::take(&mut lowered.code.insts);
+    let mut new = Vec::with_capacity(insts.len() + 1);
+    for (pc, inst) in insts.into_iter().enumerate() {
+        let jumps = inst.step.jumps();
+        if jumps || begins[pc] {
+            fuser.close(lowered);
+        }
+        new.push(fuser.out.len() as u32);
+        fuser.take(lowered, inst);
+    }
+    fuser.close(lowered);
+    new.push(fuser.out.len() as u32);
+    lowered.code.insts = fuser.out;
+    relocate(&mut lowered.code, &mut lowered.loops, &new);
+}
+
+/// Instructions that others than the one before lead to.
+fn begins(code: &Code) -> Vec<bool> {
+    let mut begins = vec![false; code.insts.len()];
+    for &label in &code.labels {
+        if let Some(begin) = begins.get_mut(label as usize) {
+            *begin = true;
+        }
+    }
+    begins
+}
+
+/// How all slots are held.
+fn held(lowered: &Lowered) -> Vec<Held> {
+    let mut held: Vec<Option<Held>> = vec![None; lowered.slots.len()];
+    let insts = lowered.prologue.iter().chain(&lowered.code.insts);
+    for inst in insts {
+        let result = result_held(inst, &|slot| known_held(lowered, &held, slot));
+        for &out in &inst.outs {
+            let held = &mut held[out.0 as usize];
+            *held = Some(match *held {
+                Some(before) if before != result => Held::Any,
+                _ => result,
+            });
+        }
+    }
+    let slots = 0..lowered.slots.len() as u32;
+    slots.map(|i| known_held(lowered, &held, Slot(i))).collect()
+}
+
+/// How a slot is held, from what its kind says and what was found.
+fn known_held(lowered: &Lowered, held: &[Option<Held>], slot: Slot) -> Held {
+    let (kind, lanes) = lowered.slots[slot.0 as usize];
+    match held[slot.0 as usize] {
+        _ if lanes == 1 => Held::Uniform,
+        Some(Held::Uniform) => Held::Uniform,
+        // No formula is of floats.
+        _ if kind.is_float() => Held::Dense,
+        known => known.unwrap_or(Held::Any),
+    }
+}
+
+/// How the results of an instruction are held.
+fn result_held(inst: &Inst, held: &dyn Fn(Slot) -> Held) -> Held {
+    if inst.step.known().is_some() || inst.step.is_splat() {
+        return Held::Uniform;
+    }
+    let mut operands = inst.ins.iter().map(|&slot| held(slot));
+    match (inst.step.is_lanewise(), inst.step.may_give_forms()) {
+        (true, _) if operands.clone().all(|held| held == Held::Uniform) => Held::Uniform,
+        (true, true) if operands.all(|held| held != Held::Dense) => Held::Any,
+        (false, true) => Held::Any,
+        _ => Held::Dense,
+    }
+}
+
+/// Operations of a chain in the making.
+#[derive(Default)]
+struct Group {
+    members: Vec<Inst>,
+    lanes: u32,
+    reads: HashSet<Slot>,
+    writes: HashSet<Slot>,
+}
+
+struct Fuser {
+    counts: Counts,
+    held: Vec<Held>,
+    out: Vec<Inst>,
+    open: Group,
+}
+
+impl Fuser {
+    /// Adds the next instruction, to the open group or before it.
+    fn take(&mut self, lowered: &mut Lowered, inst: Inst) {
+        let joins = self.is_candidate(&inst);
+        let (mut reads, mut overwrites) = (false, false);
+        mention(&inst, &mut |slot| {
+            reads |= self.open.writes.contains(&slot);
+            overwrites |= self.open.reads.contains(&slot) && inst.outs.contains(&slot);
+        });
+        let same_size = self.open.members.is_empty() || self.open.lanes == inst.lanes;
+        let written_again = inst.outs.iter().any(|slot| self.open.writes.contains(slot));
+        if overwrites || written_again || (reads && !(joins && same_size)) {
+            self.close(lowered);
+        }
+        let same_size = self.open.members.is_empty() || self.open.lanes == inst.lanes;
+        if joins && same_size {
+            self.open.lanes = inst.lanes;
+            self.open.reads.extend(&inst.ins);
+            self.open.writes.extend(&inst.outs);
+            self.open.members.push(inst);
+        } else {
+            self.out.push(inst);
+        }
+    }
+
+    fn is_candidate(&self, inst: &Inst) -> bool {
+        let held = |slot: &Slot| self.held[slot.0 as usize];
+        inst.step.is_lanewise()
+            && inst.lanes.is_power_of_two()
+            && inst.lanes as usize >= LEAST
+            && inst.outs.iter().all(|slot| held(slot) == Held::Dense)
+    }
+
+    /// Makes a chain of the open group.
+    fn close(&mut self, lowered: &mut Lowered) {
+        let group = std::mem::take(&mut self.open);
+        match group.members.len() {
+            0 => {}
+            1 => self.out.extend(group.members),
+            _ => {
+                let chain = chain(group, &self.counts, lowered);
+                self.out.push(chain);
+            }
+        }
+    }
+}
+
+/// The slots of a chain.
+struct Places {
+    /// Operands from outside.
+    operands: Vec<Slot>,
+    /// Results that are used outside.
+    results: Vec<Slot>,
+    /// The last member that mentions a slot written inside; none for results, which stay to the end.
+    last: HashMap<Slot, Option<usize>>,
+}
+
+impl Places {
+    fn of(group: &Group, counts: &Counts) -> Places {
+        let mut inside: HashMap<Slot, u32> = HashMap::new();
+        for member in &group.members {
+            mention(member, &mut |slot| *inside.entry(slot).or_default() += 1);
+        }
+        let mut places = Places {
+            operands: Vec::new(),
+            results: Vec::new(),
+            last: HashMap::new(),
+        };
+        for (i, member) in group.members.iter().enumerate() {
+            for &slot in &member.ins {
+                match places.last.get_mut(&slot) {
+                    Some(last) => *last = last.map(|_| i),
+                    None if !places.operands.contains(&slot) => places.operands.push(slot),
+                    None => {}
+                }
+            }
+            for &slot in &member.outs {
+                let local = counts.is_written_once(slot)
+                    && counts.mentions[slot.0 as usize] == inside.get(&slot).copied().unwrap_or(0);
+                if !local {
+                    places.results.push(slot);
+                }
+                places.last.insert(slot, local.then_some(i));
+            }
+        }
+        places
+    }
+}
+
+/// Slots inside a chain: few, used over and over, so that they stay in the cache.
+#[derive(Default)]
+struct Pool {
+    free: Vec<Slot>,
+    all: Vec<Slot>,
+    inside: HashMap<Slot, Slot>,
+}
+
+impl Pool {
+    /// The slot inside that stands for one written by a member.
+    fn assign(&mut self, slot: Slot, lowered: &mut Lowered) {
+        let inside = self.free.pop().unwrap_or_else(|| {
+            lowered.slots.push((Kind::I8, 0));
+            let new = Slot(lowered.slots.len() as u32 - 1);
+            self.all.push(new);
+            new
+        });
+        self.inside.insert(slot, inside);
+    }
+
+    fn of(&self, slot: Slot) -> Slot {
+        self.inside.get(&slot).copied().unwrap_or(slot)
+    }
+}
+
+fn chain(group: Group, counts: &Counts, lowered: &mut Lowered) -> Inst {
+    let places = Places::of(&group, counts);
+    let lane_bytes = |lowered: &Lowered, slot: Slot| lowered.slots[slot.0 as usize].0.bytes() as u8;
+    let widest = group.members.iter().flat_map(|m| m.ins.iter().chain(&m.outs));
+    let widest = widest.map(|&slot| lane_bytes(lowered, slot)).max().unwrap_or(8) as usize;
+    let at = group.members.last().map_or(crate::tape::At(0), |member| member.at);
+    let mut pool = Pool::default();
+    let mut code = Code::default();
+    for (i, mut member) in group.members.into_iter().enumerate() {
+        // A result never takes the slot of an operand.
+        member.outs.iter().for_each(|&slot| pool.assign(slot, lowered));
+        let done: HashSet<Slot> = member
+            .ins
+            .iter()
+            .chain(&member.outs)
+            .copied()
+            .filter(|slot| places.last.get(slot) == Some(&Some(i)))
+            .collect();
+        let freed: Vec<Slot> = done.iter().map(|&slot| pool.of(slot)).collect();
+        member
+            .ins
+            .iter_mut()
+            .chain(&mut member.outs)
+            .for_each(|slot| *slot = pool.of(*slot));
+        member.lanes = 0;
+        code.insts.push(member);
+        let mut freed = freed;
+        freed.sort_unstable();
+        pool.free.extend(freed);
+    }
+    code.results = places.results.iter().map(|&slot| pool.of(slot)).collect();
+    let lanes = group.lanes as usize;
+    let tiles = pool.all.len() + places.operands.len();
+    let fits = CACHE / (tiles.max(1) * widest);
+    let block = (1 << fits.max(1).ilog2()).clamp(LEAST, MOST.min(lanes));
+    for slot in &pool.all {
+        lowered.slots[slot.0 as usize] = (kind_of_bytes(widest), block as u32);
+    }
+    let step = Chain {
+        code,
+        lanes,
+        block,
+        operand_bytes: places.operands.iter().map(|&s| lane_bytes(lowered, s)).collect(),
+        result_bytes: places.results.iter().map(|&s| lane_bytes(lowered, s)).collect(),
+    };
+    Inst::new(step, places.operands, places.results, group.lanes, at)
+}
+
+/// An integer kind of so many bytes.
+fn kind_of_bytes(bytes: usize) -> Kind {
+    match bytes {
+        1 => Kind::I8,
+        2 => Kind::I16,
+        4 => Kind::I32,
+        _ => Kind::I64,
+    }
+}

@@ -1,0 +1,103 @@
+//! Chains: element-wise operations that run together, one block of lanes after the other.
+//!
+//! What passes between them stays in the first-level cache, and only what is used elsewhere is ever written
+//! whole. A chain is made by [`crate::optimise`] from instructions of the tape; their steps are the same, with
+//! the same bits. Where undefined lanes are about they run on whole tiles, one after the other, and carry
+//! births as everywhere else.
+
+use crate::machine::{Flow, Machine, Stop};
+use crate::steps::region::exchange;
+use crate::tape::{Code, Inst, Step};
+
+/// Element-wise operations on tiles of one size.
+///
+/// The instruction's operands and results are outside; `code.results` are the slots of the results inside.
+#[derive(Debug)]
+pub struct Chain {
+    /// The operations; their lanes are the machine's batch.
+    pub code: Code,
+    /// Lanes of the tiles, a power of two.
+    pub lanes: usize,
+    /// Lanes of a block, a power of two and at least 64.
+    pub block: usize,
+    /// Bytes of a lane of each operand.
+    pub operand_bytes: Vec<u8>,
+    /// Bytes of a lane of each result.
+    pub result_bytes: Vec<u8>,
+}
+
+impl Chain {
+    /// All operations on whole tiles.
+    fn run_whole(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<(), Stop> {
+        let outer = std::mem::replace(&mut machine.batch, self.lanes);
+        machine.steps -= 1;
+        let ran = machine.run_nested(&self.code);
+        machine.batch = outer;
+        machine.at = inst.at;
+        ran?;
+        for (&inside, &out) in self.code.results.iter().zip(&inst.outs) {
+            exchange(machine, inside, out);
+        }
+        Ok(())
+    }
+
+    /// Block by block.
+    fn run_blocks(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<(), Stop> {
+        let outer = std::mem::replace(&mut machine.batch, self.block);
+        // The chain itself has been counted.
+        machine.steps += self.code.insts.len() as u64 - 1;
+        let mut ran = Ok(());
+        for first in (0..self.lanes).step_by(self.block) {
+            for (&slot, &bytes) in inst.ins.iter().zip(&self.operand_bytes) {
+                machine.frame.window(slot, first, bytes as usize);
+            }
+            ran = self
+                .code
+                .insts
+                .iter()
+                .try_for_each(|inner| inner.step.run(inner, machine).map(|_| ()));
+            if ran.is_err() {
+                break;
+            }
+            let results = self.code.results.iter().zip(&inst.outs);
+            for ((&inside, &out), &bytes) in results.zip(&self.result_bytes) {
+                machine
+                    .frame
+                    .deposit(inside, out, bytes as usize, first, self.block, self.lanes);
+            }
+        }
+        inst.ins.iter().for_each(|&slot| machine.frame.unwindow(slot));
+        machine.batch = outer;
+        ran
+    }
+}
+
+impl Step for Chain {
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        let is_uniform = |&slot| machine.frame.uniform(slot).is_some();
+        if self.lanes <= self.block || machine.taint.is_active() || inst.ins.iter().all(is_uniform) {
+            self.run_whole(inst, machine)?;
+        } else {
+            self.run_blocks(inst, machine)?;
+        }
+        Ok(Flow::Next)
+    }
+
+    fn name(&self) -> String {
+        match self.lanes <= self.block {
+            true => format!("Chain of {}, at once,", self.code.insts.len()),
+            false => format!("Chain of {}, {} lanes at a time,", self.code.insts.len(), self.block),
+        }
+    }
+
+    /// The nested instructions carry births.
+    fn taint(&self, _: &Inst, _: &mut Machine<'_>) {}
+
+    fn nested(&self) -> Option<&Code> {
+        Some(&self.code)
+    }
+
+    fn nested_mut(&mut self) -> Option<&mut Code> {
+        Some(&mut self.code)
+    }
+}
