@@ -532,11 +532,18 @@ pub fn load<T: Lane>(machine: &mut Machine<'_>, access: Access, other: Option<Sl
     let all_active = matches!(form.1, None | Some(Some(1)));
     let mut buffer = machine.frame.take::<T>(out, lanes);
     let result = buffer.lanes::<T>(lanes);
-    match other.map(|other| machine.frame.tile::<T>(other, lanes)) {
-        _ if all_active => {}
-        Some(Tile::Uniform(value)) => result.fill(value),
-        Some(Tile::Dense(values)) => result.copy_from_slice(values),
-        None => result.fill(T::from_bits(0)),
+    // Active lanes are all written below, faulty ones too.
+    let inactive = match access.mask.map(|mask| machine.frame.form(mask)) {
+        _ if all_active => [0..0, 0..0],
+        Some(Form::Box(mask)) if mask.rows == 1 => [0..mask.lo as usize, mask.hi as usize..lanes],
+        _ => [0..lanes, 0..0],
+    };
+    for part in inactive {
+        match other.map(|other| machine.frame.tile::<T>(other, lanes)) {
+            Some(Tile::Uniform(value)) => result[part].fill(value),
+            Some(Tile::Dense(values)) => result[part.clone()].copy_from_slice(&values[part]),
+            None => result[part].fill(T::from_bits(0)),
+        }
     }
     let scattered = match all_active {
         true => access.scattered(machine),

@@ -285,21 +285,36 @@ impl Sum {
     }
 
     /// self · factor; the vector's elements are to be multiplied too.
+    #[inline]
     pub fn scale(&self, factor: i64) -> Option<Sum> {
-        let mut dims = self.dims;
-        for dim in &mut dims[..self.count as usize] {
+        if factor == 0 {
+            return Some(Sum::uniform(0, self.log2()));
+        }
+        let mut sum = *self;
+        sum.base = self.base.checked_mul(factor)?;
+        for dim in &mut sum.dims[..self.count as usize] {
             dim.stride = dim.stride.checked_mul(factor)?;
         }
-        let ends = (
+        let (low, high) = (
             self.vector.0.checked_mul(factor)?,
             self.vector.1.checked_mul(factor)?,
         );
-        let vector = (ends.0.min(ends.1), ends.0.max(ends.1));
-        Sum::new(
-            self.base.checked_mul(factor)?,
-            &dims[..self.count as usize],
-            vector,
-        )
+        sum.vector = (low.min(high), low.max(high));
+        Some(sum)
+    }
+
+    /// self · factor + term, of a sum without a vector; none if a value leaves 64 bits.
+    #[inline]
+    pub fn scale_and_add(&self, factor: i64, term: i64) -> Option<Sum> {
+        let mut sum = *self;
+        sum.base = self.base.checked_mul(factor)?.checked_add(term)?;
+        for dim in &mut sum.dims[..self.count as usize] {
+            if dim.vector {
+                return None;
+            }
+            dim.stride = dim.stride.checked_mul(factor)?;
+        }
+        sum.bounds().map(|_| sum)
     }
 
     /// The lanes repeated by new dimensions: `keep` gives, outermost first, the logarithms of sizes, true
@@ -339,7 +354,21 @@ impl Sum {
     }
 
     /// The lanes with value < bound.
+    #[inline]
     pub fn below(&self, bound: i64, vector: &[i64]) -> Option<Mask> {
+        // Most masks: one even dimension, and all lanes.
+        if let [dim] = self.dims()
+            && !dim.vector
+            && dim.stride >= 0
+            && let Some(reach) = dim.stride.checked_mul((1 << dim.log2) - 1)
+            && self.base.checked_add(reach).is_some_and(|high| high < bound)
+        {
+            return Some(Mask::all(1 << dim.log2));
+        }
+        self.below_any(bound, vector)
+    }
+
+    fn below_any(&self, bound: i64, vector: &[i64]) -> Option<Mask> {
         let (low, high) = self.bounds()?;
         let lanes = 1u32 << self.log2();
         if high < bound {

@@ -68,10 +68,7 @@ fn code(module: &Module, tape: &Tape, code_: &Code, depth: usize, text: &mut Str
         } else {
             format!("{} <- ", slots(&inst.outs))
         };
-        let line = format!(
-            "{pc:4}  {outs}{step} {}{lanes} [{name}]{place}",
-            slots(&inst.ins)
-        );
+        let line = format!("{pc:4}  {outs}{step} {}{lanes} [{name}]{place}", slots(&inst.ins));
         let _ = writeln!(text, "{:depth$}{line}", "", depth = depth * 4);
         if let Some(nested) = inst.step.nested() {
             code(module, tape, nested, depth + 1, text);

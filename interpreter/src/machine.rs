@@ -111,8 +111,10 @@ pub struct Machine<'r> {
     pub program: [u32; 3],
     /// Linear program number, x + gx (y + gy z).
     pub linear: u64,
-    /// Lanes of instructions in the region of a reduce.
+    /// Lanes of instructions in the region of a reduce, or of the block of a chain.
     pub batch: usize,
+    /// First lane of the block of a chain.
+    pub first: usize,
     /// Operations executed by the program.
     pub steps: u64,
     /// An atomic or volatile access was executed since the last jump back.
@@ -144,6 +146,7 @@ impl<'r> Machine<'r> {
             program: [0; 3],
             linear: 0,
             batch: 1,
+            first: 0,
             steps: 0,
             synced: false,
             wrote: false,
@@ -159,13 +162,8 @@ impl<'r> Machine<'r> {
 
     /// Goes to the start of a program.
     pub fn start(&mut self, linear: u64) {
-        let [gx, gy, _] = self.context.grid;
+        self.program = self.place(linear);
         self.linear = linear;
-        self.program = [
-            (linear % gx) as u32,
-            (linear / gx % gy) as u32,
-            (linear / gx / gy) as u32,
-        ];
         self.steps = 0;
         self.synced = false;
         self.taint.clear();
@@ -176,6 +174,21 @@ impl<'r> Machine<'r> {
         if linear == 0 && !std::mem::replace(&mut self.began, true) {
             self.run_aside(&self.context.tape.first);
         }
+    }
+
+    /// The program id of a linear number; without divisions if it follows the last one.
+    #[inline]
+    fn place(&self, linear: u64) -> [u32; 3] {
+        let [gx, gy, _] = self.context.grid;
+        let [x, y, z] = self.program;
+        if linear == self.linear + 1 && u64::from(x) + 1 < gx {
+            return [x + 1, y, z];
+        }
+        [
+            (linear % gx) as u32,
+            (linear / gx % gy) as u32,
+            (linear / gx / gy) as u32,
+        ]
     }
 
     /// Gives a new frame what is the same in all programs.

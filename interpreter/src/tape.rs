@@ -61,6 +61,12 @@ pub trait Step: Debug + Send + Sync {
         false
     }
 
+    /// True if, with 0 lanes, it gives the machine's batch of lanes of its result, from lane `machine.first` on,
+    /// reading its whole operand.
+    fn spreads(&self) -> bool {
+        false
+    }
+
     /// True if a result may be symbolic.
     fn may_give_forms(&self) -> bool {
         false

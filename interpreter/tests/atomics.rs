@@ -214,6 +214,58 @@ fn float_additions_are_in_program_order_for_any_number_of_threads() {
     }
 }
 
+/// Float additions are written down by parallel programs only if nothing else touches their tensor.
+#[test]
+fn updates_are_logged_where_nothing_else_touches_their_tensor() {
+    let order = |body: &str| {
+        let bench = Bench::new("%x: !tt.ptr<f32>, %y: !tt.ptr<f32>", body, 64)
+            .tensor_as("x", Dtype::F32, Role::In, &[4096], &[1f32; 4096])
+            .tensor("y", Dtype::F32, &[0f32; 7]);
+        let listing = bench.listing();
+        let order = listing.lines().find_map(|line| line.strip_prefix("order: "));
+        (
+            order.expect("an order").to_string(),
+            bench.run().clean().read::<f32>(1),
+        )
+    };
+    let alone = scatter("f32", "fadd");
+    let (logged, sums) = order(&alone);
+    assert_eq!(logged, "Logged");
+    let read = format!("{alone}\n%z = tt.load %y : !tt.ptr<f32>\ntt.store %y, %z : !tt.ptr<f32>");
+    assert_eq!(order(&read), (String::from("Sequential"), sums));
+    let unknown = format!(
+        "{alone}\n%a = tt.ptr_to_int %y : !tt.ptr<f32> -> i64
+         %p = tt.int_to_ptr %a : i64 -> !tt.ptr<f32>
+         %z = tt.load %p : !tt.ptr<f32>
+         tt.store %p, %z : !tt.ptr<f32>"
+    );
+    assert_eq!(order(&unknown).0, "Sequential");
+}
+
+/// What a worker has gathered is in memory before its program looks.
+#[test]
+fn a_program_sees_its_own_updates() {
+    let body = "%c1 = arith.constant 1 : i32
+         %t = arith.constant true
+         %r = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
+         %c7 = arith.constant dense<7> : tensor<64xi32>
+         %i = arith.remsi %r, %c7 : tensor<64xi32>
+         %ps = tt.splat %p : !tt.ptr<i32> -> tensor<64x!tt.ptr<i32>>
+         %pa = tt.addptr %ps, %i : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+         %ones = arith.constant dense<1> : tensor<64xi32>
+         %ts = arith.constant dense<true> : tensor<64xi1>
+         %o = tt.atomic_rmw add, relaxed, gpu, %pa, %ones, %ts : (tensor<64x!tt.ptr<i32>>, tensor<64xi32>, tensor<64xi1>) -> tensor<64xi32>
+         %v = tt.load %p : !tt.ptr<i32>
+         tt.store %q, %v : !tt.ptr<i32>
+         %o2 = tt.atomic_rmw max, relaxed, gpu, %q, %c1, %t : (!tt.ptr<i32>, i32, i1) -> i32";
+    let bench = Bench::new("%p: !tt.ptr<i32>, %q: !tt.ptr<i32>", body, 1)
+        .tensor("p", Dtype::I32, &[100i32; 7])
+        .tensor("q", Dtype::I32, &[0i32]);
+    let ran = bench.run().clean();
+    assert_eq!(ran.read::<i32>(0), [110, 109, 109, 109, 109, 109, 109]);
+    assert_eq!(ran.read::<i32>(1), [110]);
+}
+
 #[test]
 fn integer_additions_in_parallel_lose_nothing() {
     let x: Vec<i32> = (0..4096).map(|i| i * 31 % 1001 - 500).collect();

@@ -48,6 +48,11 @@ fn launch_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+fn stem(path: &Path) -> String {
+    let name = path.file_name().expect("a file").to_string_lossy();
+    name.trim_end_matches(".launch.toml").to_string()
+}
+
 fn open(path: &Path) -> Opened {
     let text = std::fs::read_to_string(path).expect("a launch file");
     let file = LaunchFile::parse(Source::new(path.to_string_lossy().as_ref(), text)).expect("parsed");
@@ -55,8 +60,12 @@ fn open(path: &Path) -> Opened {
     let mut kernels = Vec::new();
     let mut signatures = Vec::new();
     for (index, spec) in file.launches().iter().enumerate() {
-        let name = &spec.kernel.path;
-        let text = std::fs::read_to_string(folder.join(name)).expect("a kernel");
+        // Of Python source, what Triton made of it lies beside.
+        let name = match spec.kernel.path.ends_with(".py") {
+            true => format!("{}.ttir", stem(path)),
+            false => spec.kernel.path.clone(),
+        };
+        let text = std::fs::read_to_string(folder.join(&name)).expect("a kernel");
         let module = tilescope_ir::text::parse(&Source::new(name.as_str(), text)).expect("TTIR");
         let module = VerifiedModule::new(module).expect("verified");
         let function = file.find_kernel(index, &module).expect("a kernel of this name");
@@ -81,7 +90,7 @@ fn run(opened: &Opened, lowering: Lowering) -> Left {
         let options = Options {
             lowering,
             threads: Some(if lowering == Lowering::Fast { 3 } else { 1 }),
-            max_steps: 50_000,
+            max_steps: 20_000,
             ..Options::default()
         };
         let prepared = Prepared::new(module, function, &opened.bound.launches[index], options);
@@ -104,7 +113,10 @@ fn run(opened: &Opened, lowering: Lowering) -> Left {
 }
 
 fn bytes(memory: &Memory) -> Vec<Vec<u8>> {
-    let small = memory.allocations.iter().filter(|a| a.bytes.len() <= MAX_COMPARED);
+    let small = memory
+        .allocations
+        .iter()
+        .filter(|a| a.bytes.len() <= MAX_COMPARED);
     small.map(|allocation| allocation.bytes.to_vec()).collect()
 }
 

@@ -19,10 +19,11 @@ use std::collections::{HashMap, HashSet};
 /// Bytes that a chain's operands, results and everything between shall take.
 const CACHE: usize = 40 << 10;
 
-/// Fewest lanes of a tile that is worth it, and of a block.
+/// Fewest lanes of a tile that is worth it.
 const LEAST: usize = 64;
 
-/// Most lanes of a block.
+/// Fewest and most lanes of a block: a step of a few dozen instructions per block is nothing beside them.
+const SMALL: usize = 512;
 const MOST: usize = 4096;
 
 /// How a slot's tile is held when it is read, as far as known beforehand.
@@ -135,7 +136,9 @@ struct Fuser {
 impl Fuser {
     /// Adds the next instruction, to the open group or before it.
     fn take(&mut self, lowered: &mut Lowered, inst: Inst) {
-        let joins = self.is_candidate(&inst);
+        let inside = |slot: &Slot| self.open.writes.contains(slot);
+        let joins =
+            self.is_candidate(&inst, lowered) && !(inst.step.spreads() && inst.ins.iter().any(inside));
         let (mut reads, mut overwrites) = (false, false);
         mention(&inst, &mut |slot| {
             reads |= self.open.writes.contains(&slot);
@@ -157,9 +160,11 @@ impl Fuser {
         }
     }
 
-    fn is_candidate(&self, inst: &Inst) -> bool {
+    fn is_candidate(&self, inst: &Inst, lowered: &Lowered) -> bool {
         let held = |slot: &Slot| self.held[slot.0 as usize];
-        inst.step.is_lanewise()
+        // What is read whole must not be seen through a window by others.
+        let is_smaller = |slot: &Slot| lowered.slots[slot.0 as usize].1 < inst.lanes;
+        (inst.step.is_lanewise() || (inst.step.spreads() && inst.ins.iter().all(is_smaller)))
             && inst.lanes.is_power_of_two()
             && inst.lanes as usize >= LEAST
             && inst.outs.iter().all(|slot| held(slot) == Held::Dense)
@@ -172,7 +177,7 @@ impl Fuser {
             0 => {}
             1 => self.out.extend(group.members),
             _ => {
-                let chain = chain(group, &self.counts, lowered);
+                let chain = chain(group, &self.counts, &self.held, lowered);
                 self.out.push(chain);
             }
         }
@@ -183,6 +188,8 @@ impl Fuser {
 struct Places {
     /// Operands from outside.
     operands: Vec<Slot>,
+    /// Those that are read whole.
+    whole: HashSet<Slot>,
     /// Results that are used outside.
     results: Vec<Slot>,
     /// The last member that mentions a slot written inside; none for results, which stay to the end.
@@ -197,10 +204,14 @@ impl Places {
         }
         let mut places = Places {
             operands: Vec::new(),
+            whole: HashSet::new(),
             results: Vec::new(),
             last: HashMap::new(),
         };
         for (i, member) in group.members.iter().enumerate() {
+            if member.step.spreads() {
+                places.whole.extend(&member.ins);
+            }
             for &slot in &member.ins {
                 match places.last.get_mut(&slot) {
                     Some(last) => *last = last.map(|_| i),
@@ -246,12 +257,15 @@ impl Pool {
     }
 }
 
-fn chain(group: Group, counts: &Counts, lowered: &mut Lowered) -> Inst {
+fn chain(group: Group, counts: &Counts, held: &[Held], lowered: &mut Lowered) -> Inst {
     let places = Places::of(&group, counts);
     let lane_bytes = |lowered: &Lowered, slot: Slot| lowered.slots[slot.0 as usize].0.bytes() as u8;
     let widest = group.members.iter().flat_map(|m| m.ins.iter().chain(&m.outs));
     let widest = widest.map(|&slot| lane_bytes(lowered, slot)).max().unwrap_or(8) as usize;
-    let at = group.members.last().map_or(crate::tape::At(0), |member| member.at);
+    let at = group
+        .members
+        .last()
+        .map_or(crate::tape::At(0), |member| member.at);
     let mut pool = Pool::default();
     let mut code = Code::default();
     for (i, mut member) in group.members.into_iter().enumerate() {
@@ -278,9 +292,10 @@ fn chain(group: Group, counts: &Counts, lowered: &mut Lowered) -> Inst {
     }
     code.results = places.results.iter().map(|&slot| pool.of(slot)).collect();
     let lanes = group.lanes as usize;
-    let tiles = pool.all.len() + places.operands.len();
+    let is_tile = |slot: &&Slot| held[slot.0 as usize] != Held::Uniform;
+    let tiles = pool.all.len() + places.operands.iter().filter(is_tile).count();
     let fits = CACHE / (tiles.max(1) * widest);
-    let block = (1 << fits.max(1).ilog2()).clamp(LEAST, MOST.min(lanes));
+    let block = (1 << fits.max(1).ilog2()).clamp(SMALL.min(lanes), MOST.min(lanes));
     for slot in &pool.all {
         lowered.slots[slot.0 as usize] = (kind_of_bytes(widest), block as u32);
     }
@@ -288,7 +303,14 @@ fn chain(group: Group, counts: &Counts, lowered: &mut Lowered) -> Inst {
         code,
         lanes,
         block,
-        operand_bytes: places.operands.iter().map(|&s| lane_bytes(lowered, s)).collect(),
+        operand_bytes: places
+            .operands
+            .iter()
+            .map(|&slot| match places.whole.contains(&slot) {
+                true => 0,
+                false => lane_bytes(lowered, slot),
+            })
+            .collect(),
         result_bytes: places.results.iter().map(|&s| lane_bytes(lowered, s)).collect(),
     };
     Inst::new(step, places.operands, places.results, group.lanes, at)

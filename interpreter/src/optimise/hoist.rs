@@ -24,7 +24,11 @@ pub fn hoist(lowered: &mut Lowered) {
         renamed: (0..lowered.slots.len() as u32).map(Slot).collect(),
         bytes: 0,
     };
-    for preset in lowered.presets.iter().filter(|p| counts.writes[p.slot.0 as usize] == 0) {
+    for preset in lowered
+        .presets
+        .iter()
+        .filter(|p| counts.writes[p.slot.0 as usize] == 0)
+    {
         state.same[preset.slot.0 as usize] = true;
         if preset.tensor == 0 {
             state.known[preset.slot.0 as usize] = Some(preset.bits);
@@ -34,7 +38,9 @@ pub fn hoist(lowered: &mut Lowered) {
     let mut new = Vec::with_capacity(insts.len() + 1);
     for mut inst in insts {
         new.push(lowered.code.insts.len() as u32);
-        inst.ins.iter_mut().for_each(|slot| *slot = state.renamed[slot.0 as usize]);
+        inst.ins
+            .iter_mut()
+            .for_each(|slot| *slot = state.renamed[slot.0 as usize]);
         if inst.step.is_for_first() {
             lowered.first.push(inst);
         } else if keep {
@@ -68,10 +74,14 @@ impl State {
     /// True if an instruction gives the same in all programs, which is noted then.
     fn is_same(&mut self, inst: &Inst, lowered: &Lowered, counts: &Counts) -> bool {
         let known: Vec<Option<u64>> = inst.ins.iter().map(|s| self.known[s.0 as usize]).collect();
-        let bytes: u64 = inst.outs.iter().map(|slot| {
-            let (kind, lanes) = lowered.slots[slot.0 as usize];
-            kind.bytes() as u64 * u64::from(lanes)
-        }).sum();
+        let bytes: u64 = inst
+            .outs
+            .iter()
+            .map(|slot| {
+                let (kind, lanes) = lowered.slots[slot.0 as usize];
+                kind.bytes() as u64 * u64::from(lanes)
+            })
+            .sum();
         let moves = inst.step.is_pure(&known)
             && !inst.outs.is_empty()
             && inst.outs.iter().all(|&slot| counts.is_written_once(slot))
@@ -79,7 +89,9 @@ impl State {
             && self.bytes + bytes <= MAX_BYTES;
         if moves {
             self.bytes += bytes;
-            inst.outs.iter().for_each(|slot| self.same[slot.0 as usize] = true);
+            inst.outs
+                .iter()
+                .for_each(|slot| self.same[slot.0 as usize] = true);
             if let Some(bits) = inst.step.known() {
                 self.known[inst.outs[0].0 as usize] = Some(bits);
             }

@@ -39,9 +39,13 @@ impl Counts {
     }
 
     fn add_writes(&mut self, inst: &Inst) {
-        inst.outs.iter().for_each(|slot| self.writes[slot.0 as usize] += 1);
+        inst.outs
+            .iter()
+            .for_each(|slot| self.writes[slot.0 as usize] += 1);
         if let Some(code) = inst.step.nested() {
-            code.args.iter().for_each(|slot| self.writes[slot.0 as usize] += 1);
+            code.args
+                .iter()
+                .for_each(|slot| self.writes[slot.0 as usize] += 1);
             code.insts.iter().for_each(|inner| self.add_writes(inner));
         }
     }

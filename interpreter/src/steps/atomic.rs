@@ -269,7 +269,9 @@ macro_rules! merging {
                 let parallel = out.is_none() && machine.context.tape.order == Order::Parallel;
                 if !(parallel && merge::<$T, M>(machine, access, operand)) {
                     flush_before(machine, access);
-                    replace::<$T, 1>(machine, access, [operand], out, |old, [operand]| old.$new(operand));
+                    replace::<$T, 1>(machine, access, [operand], out, |old, [operand]| {
+                        old.$new(operand)
+                    });
                 }
             }) as Update,
         )

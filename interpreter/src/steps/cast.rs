@@ -284,7 +284,45 @@ fn via_f32<A: Lane + StoredFloat, B: Lane + StoredFloat>(
     frame.put(out, buffer);
 }
 
+/// To f32.
+fn to_f32<A: Lane + StoredFloat>(cpu: Cpu, frame: &mut Frame, from: Slot, out: Slot, lanes: usize) {
+    let Tile::Dense(_) = frame.tile::<A>(from, lanes) else {
+        let value = frame.scalar::<A>(from).to_f32();
+        frame.set_uniform(out, u64::from(value.to_bits()));
+        return;
+    };
+    let mut buffer = frame.take::<f32>(out, lanes);
+    if let Tile::Dense(x) = frame.tile::<A>(from, lanes) {
+        A::widen_slice(cpu, x, buffer.lanes::<f32>(lanes));
+    }
+    frame.put(out, buffer);
+}
+
+/// From f32.
+fn from_f32<B: Lane + StoredFloat>(cpu: Cpu, frame: &mut Frame, from: Slot, out: Slot, lanes: usize) {
+    let Tile::Dense(_) = frame.tile::<f32>(from, lanes) else {
+        let value = B::from_f32(frame.scalar::<f32>(from));
+        frame.set_uniform(out, value.to_bits());
+        return;
+    };
+    let mut buffer = frame.take::<B>(out, lanes);
+    if let Tile::Dense(x) = frame.tile::<f32>(from, lanes) {
+        B::narrow_slice(cpu, x, buffer.lanes::<B>(lanes));
+    }
+    frame.put(out, buffer);
+}
+
 fn float_to_float(from: Kind, to: Kind) -> Option<Apply> {
+    macro_rules! to_f32 {
+        ($from:ty) => {
+            Some(to_f32::<$from> as Apply)
+        };
+    }
+    macro_rules! from_f32 {
+        ($to:ty) => {
+            Some(from_f32::<$to> as Apply)
+        };
+    }
     macro_rules! widen {
         ($from:ty) => {
             by!(x: $from => f64, f64::from(x.to_f32()))
@@ -305,6 +343,10 @@ fn float_to_float(from: Kind, to: Kind) -> Option<Apply> {
     }
     match (from, to) {
         (Kind::F64, Kind::F64) => by!(x: f64 => f64, x),
+        (Kind::F32, Kind::F64) => by!(x: f32 => f64, f64::from(x)),
+        (Kind::F64, Kind::F32) => to_float!(f32),
+        (_, Kind::F32) => float_types!(from, to_f32, None),
+        (Kind::F32, _) => float_types!(to, from_f32, None),
         (_, Kind::F64) => float_types!(from, widen, None),
         _ => float_types!(to, to_float, None),
     }

@@ -20,7 +20,7 @@ pub struct Chain {
     pub lanes: usize,
     /// Lanes of a block, a power of two and at least 64.
     pub block: usize,
-    /// Bytes of a lane of each operand.
+    /// Bytes of a lane of each operand; 0 for those that are always read whole.
     pub operand_bytes: Vec<u8>,
     /// Bytes of a lane of each result.
     pub result_bytes: Vec<u8>,
@@ -48,6 +48,7 @@ impl Chain {
         machine.steps += self.code.insts.len() as u64 - 1;
         let mut ran = Ok(());
         for first in (0..self.lanes).step_by(self.block) {
+            machine.first = first;
             for (&slot, &bytes) in inst.ins.iter().zip(&self.operand_bytes) {
                 machine.frame.window(slot, first, bytes as usize);
             }
@@ -67,6 +68,7 @@ impl Chain {
             }
         }
         inst.ins.iter().for_each(|&slot| machine.frame.unwindow(slot));
+        machine.first = 0;
         machine.batch = outer;
         ran
     }
@@ -86,7 +88,11 @@ impl Step for Chain {
     fn name(&self) -> String {
         match self.lanes <= self.block {
             true => format!("Chain of {}, at once,", self.code.insts.len()),
-            false => format!("Chain of {}, {} lanes at a time,", self.code.insts.len(), self.block),
+            false => format!(
+                "Chain of {}, {} lanes at a time,",
+                self.code.insts.len(),
+                self.block
+            ),
         }
     }
 

@@ -32,7 +32,7 @@ struct Moved<R> {
 
 impl<R: Rearrange> Moved<R> {
     fn run_as<T: Lane>(&self, inst: &Inst, machine: &mut Machine<'_>) {
-        let lanes = inst.lanes as usize;
+        let lanes = inst.lanes(machine);
         let frame = &mut machine.frame;
         let bits = frame.uniform(inst.ins[0]);
         if bits.is_some() && inst.ins.iter().all(|&s| frame.uniform(s) == bits) {
@@ -99,7 +99,7 @@ impl<R: Rearrange> Step for Moved<R> {
     fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
         for (i, &out) in inst.outs.iter().enumerate() {
             let births = moved_births(&inst.ins, machine, |tiles| {
-                let mut lanes = vec![0u32; inst.lanes as usize];
+                let mut lanes = vec![0u32; inst.lanes(machine)];
                 self.how.fill(tiles, i, &mut lanes);
                 lanes
             });
@@ -151,6 +151,27 @@ impl Strided {
         Strided::walk(&self.dims, from, 0, out);
     }
 
+    /// Fills `out` with the lanes from number `first` on.
+    pub fn copy_part<T: Copy>(&self, first: usize, from: &[T], out: &mut [T]) {
+        let Some((&(size, stride), outer)) = self.dims.split_last() else {
+            return out.fill(from[0]);
+        };
+        let (mut lane, mut rest) = (first, out);
+        while !rest.is_empty() {
+            let (mut row, column) = (lane / size, lane % size);
+            let mut start = column * stride;
+            for &(size, stride) in outer.iter().rev() {
+                start += row % size * stride;
+                row /= size;
+            }
+            let count = rest.len().min(size - column);
+            let (part, others) = rest.split_at_mut(count);
+            Strided::walk(&[(count, stride)], from, start, part);
+            lane += count;
+            rest = others;
+        }
+    }
+
     fn walk<T: Copy>(dims: &[(usize, usize)], from: &[T], start: usize, out: &mut [T]) {
         match dims {
             [] => out.fill(from[start]),
@@ -196,7 +217,29 @@ struct Broadcast {
     keep: Vec<(u8, bool)>,
 }
 
+impl Broadcast {
+    /// The lanes of a block of a chain.
+    fn run_block(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        let (lanes, first, frame) = (machine.batch, machine.first, &mut machine.frame);
+        with_width!(self.lanes.kind, T => {
+            if let Some(bits) = frame.uniform(inst.ins[0]) {
+                frame.set_uniform(inst.outs[0], bits);
+                return;
+            }
+            let mut buffer = frame.take::<T>(inst.outs[0], lanes);
+            if let Tile::Dense(from) = frame.tile::<T>(inst.ins[0], self.lanes.from[0]) {
+                self.lanes.how.copy_part(first, from, buffer.lanes(lanes));
+            }
+            frame.put(inst.outs[0], buffer);
+        });
+    }
+}
+
 impl Step for Broadcast {
+    fn spreads(&self) -> bool {
+        self.lanes.kind.is_float()
+    }
+
     fn is_pure(&self, _: &[Option<u64>]) -> bool {
         true
     }
@@ -206,6 +249,10 @@ impl Step for Broadcast {
     }
 
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        if inst.lanes == 0 {
+            self.run_block(inst, machine);
+            return Ok(Flow::Next);
+        }
         if symbolic::broadcast(&self.keep, self.lanes.kind, inst, machine) {
             if self.lanes.kind == Kind::Ptr {
                 self.lanes.provenance(inst, machine);
@@ -314,7 +361,9 @@ impl Step for Repeat {
     }
 
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
-        machine.frame.copy_form(inst.ins[0], inst.outs[0], self.kind.bytes());
+        machine
+            .frame
+            .copy_form(inst.ins[0], inst.outs[0], self.kind.bytes());
         Ok(Flow::Next)
     }
 
@@ -536,6 +585,21 @@ mod tests {
         let mut out = [0; 4];
         Strided::new([2, 2].into_iter(), [1, 0].into_iter()).copy(&from, &mut out);
         assert_eq!(out, [0, 0, 1, 1]);
+        for (sizes, strides) in [
+            ([2, 2, 4], [4, 0, 1]),
+            ([4, 2, 2], [1, 0, 0]),
+            ([2, 2, 4], [0, 0, 2]),
+        ] {
+            let walk = Strided::new(sizes.into_iter(), strides.into_iter());
+            let from: Vec<u32> = (0..8).collect();
+            let mut whole = [0; 16];
+            walk.copy(&from, &mut whole);
+            for first in 0..16 {
+                let mut part = vec![0; (16 - first).min(5)];
+                walk.copy_part(first, &from, &mut part);
+                assert_eq!(part, whole[first..first + part.len()]);
+            }
+        }
         assert_eq!(
             Strided::new([4, 8].into_iter(), [8, 1].into_iter()).dims,
             [(32, 1)]

@@ -29,10 +29,27 @@ pub fn flatten(inst: &Inst, machine: &mut Machine<'_>) {
 /// Integer arithmetic.
 pub fn arithmetic(code: OpCode, kind: Kind, inst: &Inst, machine: &mut Machine<'_>) -> bool {
     let frame = &mut machine.frame;
+    if let [a, b] = inst.ins[..]
+        && let (Some(x), Some(y)) = (frame.uniform(a), frame.uniform(b))
+    {
+        return uniform_arithmetic(code, kind, x, y, inst.outs[0], frame);
+    }
     if !any_symbolic(inst, frame) {
         return false;
     }
     arithmetic_by_form(code, kind, inst, frame).is_some()
+}
+
+/// Sums, differences and products of single values, which most programs begin with.
+fn uniform_arithmetic(code: OpCode, kind: Kind, x: u64, y: u64, out: Slot, frame: &mut Frame) -> bool {
+    let bits = match code {
+        OpCode::AddI => x.wrapping_add(y),
+        OpCode::SubI => x.wrapping_sub(y),
+        OpCode::MulI => x.wrapping_mul(y),
+        _ => return false,
+    };
+    frame.set_uniform(out, bits & (u64::MAX >> (64 - 8 * kind.bytes())));
+    true
 }
 
 fn arithmetic_by_form(code: OpCode, kind: Kind, inst: &Inst, frame: &mut Frame) -> Option<()> {
@@ -141,9 +158,18 @@ fn store(
 /// Pointer plus offset times `bytes`.
 pub fn add_ptr(offset: Kind, bytes: u64, inst: &Inst, machine: &mut Machine<'_>) -> bool {
     let frame = &mut machine.frame;
+    let [a, b] = [inst.ins[0], inst.ins[1]];
+    // One tensor, offsets by formula.
+    if let (Form::Uniform(pointer), Form::Sum(offset, _)) = (frame.form(a), frame.form(b))
+        && let Ok(factor) = i64::try_from(bytes)
+        && factor > 0
+        && let Some(sum) = offset.scale_and_add(factor, pointer as i64)
+    {
+        frame.set_sum(inst.outs[0], sum, 8, |_, _| {});
+        return true;
+    }
     let by_form = |frame: &mut Frame| -> Option<()> {
         let log2 = log2(inst)?;
-        let [a, b] = [inst.ins[0], inst.ins[1]];
         if !any_symbolic(inst, frame) {
             return None;
         }

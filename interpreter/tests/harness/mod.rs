@@ -172,6 +172,14 @@ impl Bench {
         Ok(Ran { outcome, memory })
     }
 
+    /// Its tape as text.
+    pub fn listing(&self) -> String {
+        let module = self.module();
+        let kernel = module.find("k").expect("kernel");
+        let prepared = Prepared::new(&module, kernel, &self.launch, self.options);
+        prepared.unwrap_or_else(|e| panic!("{e}")).listing()
+    }
+
     /// Runs it on four threads; it must be supported.
     pub fn run(&self) -> Ran {
         self.run_on(4)
