@@ -359,6 +359,34 @@ impl Access {
         (furthest <= room && low & (elem - 1) == 0).then_some((target, pointers))
     }
 
+    /// The target, formula and vector of addresses of lanes that are all active and beyond doubt, where
+    /// neighbouring lanes are not neighbours in memory: columns of a matrix, say.
+    #[inline]
+    pub fn strided<'m>(&self, machine: &'m Machine<'_>) -> Option<(&'m Target, Sum, &'m [i64])> {
+        let frame = &machine.frame;
+        let Form::Sum(sum, _) = frame.form(self.pointers) else {
+            return None;
+        };
+        let Provenance::Uniform(tensor) = frame.provenance(self.pointers) else {
+            return None;
+        };
+        let target = machine.context.memory.target(*tensor)?;
+        let all = self.mask.is_none_or(|mask| frame.uniform(mask) == Some(1));
+        let elem = self.elem as i64;
+        // Neighbours go as runs.
+        if !all || !target.whole || (self.kind.writes() && !target.writable) || sum.innermost().1 == elem {
+            return None;
+        }
+        let (low, high) = sum.bounds()?;
+        let first = u64::try_from(low).ok()?.checked_sub(target.base)?;
+        let last = u64::try_from(high).ok()?.checked_sub(target.base)?;
+        let vector = frame.vector(self.pointers);
+        let steps = sum.dims().iter().filter(|d| !d.vector).map(|d| d.stride);
+        let low_bits = steps.chain(vector.iter().copied()).fold(sum.base, |a, b| a | b);
+        let inside = first <= last && last <= target.len.checked_sub(elem as u64)?;
+        (inside && low_bits & (elem - 1) == 0).then_some((target, sum, vector))
+    }
+
     /// The active lanes as intervals, rising.
     fn intervals(&self, machine: &Machine<'_>, mask: Form, mut each: impl FnMut(usize, usize)) {
         let slot = self.mask.unwrap_or(self.pointers);
@@ -545,12 +573,24 @@ pub fn load<T: Lane>(machine: &mut Machine<'_>, access: Access, other: Option<Sl
             None => result[part].fill(T::from_bits(0)),
         }
     }
-    let scattered = match all_active {
-        true => access.scattered(machine),
-        false => None,
+    let (scattered, strided) = match all_active {
+        true => (access.scattered(machine), access.strided(machine)),
+        false => (None, None),
     };
-    if let Some((target, pointers)) = scattered {
-        let memory = &machine.context.memory;
+    let memory = &machine.context.memory;
+    if let Some((target, sum, vector)) = strided {
+        let (row, stride) = sum.innermost();
+        for (i, row_lanes) in result.chunks_exact_mut(row).enumerate() {
+            let mut address = sum.at(i * row, vector);
+            for lane in row_lanes {
+                let offset = (address as u64 - target.base) as usize;
+                memory
+                    .shared
+                    .read(target.allocation, offset, std::slice::from_mut(lane));
+                address += stride;
+            }
+        }
+    } else if let Some((target, pointers)) = scattered {
         for (lane, pointer) in result.iter_mut().zip(pointers) {
             let offset = (pointer - target.base) as usize;
             memory

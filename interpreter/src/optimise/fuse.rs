@@ -278,7 +278,11 @@ fn chain(group: Group, counts: &Counts, held: &[Held], lowered: &mut Lowered) ->
             .copied()
             .filter(|slot| places.last.get(slot) == Some(&Some(i)))
             .collect();
-        let freed: Vec<Slot> = done.iter().map(|&slot| pool.of(slot)).collect();
+        let mut freed: Vec<Slot> = done.iter().map(|&slot| pool.of(slot)).collect();
+        for (k, slot) in member.ins.iter().enumerate().take(64) {
+            let again = member.ins[k + 1..].contains(slot);
+            member.kills |= u64::from(done.contains(slot) && !again) << k;
+        }
         member
             .ins
             .iter_mut()
@@ -286,7 +290,6 @@ fn chain(group: Group, counts: &Counts, held: &[Held], lowered: &mut Lowered) ->
             .for_each(|slot| *slot = pool.of(*slot));
         member.lanes = 0;
         code.insts.push(member);
-        let mut freed = freed;
         freed.sort_unstable();
         pool.free.extend(freed);
     }

@@ -252,8 +252,11 @@ impl Step for Select {
         let [c, a, b] = [inst.ins[0], inst.ins[1], inst.ins[2]];
         let out = inst.outs[0];
         if let Some(condition) = machine.frame.uniform(c) {
-            let chosen = if condition != 0 { a } else { b };
-            machine.frame.copy(chosen, out, lanes * self.kind.bytes());
+            let (index, chosen) = if condition != 0 { (1, a) } else { (2, b) };
+            match inst.kills(index) {
+                true => machine.frame.swap(chosen, out),
+                false => machine.frame.copy(chosen, out, lanes * self.kind.bytes()),
+            }
             return Ok(Flow::Next);
         }
         with_width!(self.kind, T => {
