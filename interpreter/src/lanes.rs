@@ -5,7 +5,7 @@ use crate::frame::{Frame, Slot, Tile};
 use crate::kind::{Bool, Kind, Lane};
 use crate::num::float::{Bf16, F8E4M3, F8E5M2, F16, StoredFloat};
 use crate::num::int::Int;
-use crate::num::math::{Arithmetic, Elementary};
+use crate::num::math::{Arithmetic, Elementary, exp_slice, exp2_slice};
 use crate::simd::{Cpu, FlatLoop};
 use tilescope_ir::OpCode;
 
@@ -643,6 +643,24 @@ macro_rules! each {
     };
 }
 
+/// Faster loops, with the same bits, of operations on f32.
+fn by_hand(code: OpCode) -> Option<Loop<f32>> {
+    macro_rules! unary {
+        ($slice:path, $lane:path) => {
+            |cpu, ins, out| match ins {
+                [Tile::Dense(x), ..] => $slice(cpu, x, out),
+                [Tile::Uniform(x), ..] => out.fill($lane(*x)),
+                [] => {}
+            }
+        };
+    }
+    match code {
+        OpCode::Exp => Some(unary!(exp_slice, Elementary::exp)),
+        OpCode::Exp2 => Some(unary!(exp2_slice, Elementary::exp2)),
+        _ => None,
+    }
+}
+
 macro_rules! elementwise {
     (
         elementwise { $($variant:ident $mnemonic:literal $class:ident ($($arg:ident),*) $lane:expr, $cuda:literal, $doc:literal;)* }
@@ -651,9 +669,14 @@ macro_rules! elementwise {
         /// The loop of an element-wise operation on lanes of a kind; none where the operation is not
         /// defined for it (fp8 does not multiply), or is not element-wise.
         pub fn elementwise(code: OpCode, kind: Kind) -> Option<Elementwise> {
-            match code {
+            let each = match code {
                 $(OpCode::$variant => each!($class $variant ($($arg),*) $lane, kind),)*
                 _ => None,
+            };
+            match (each, by_hand(code)) {
+                (Some(Elementwise::F32(_)), Some(by_hand)) => Some(Elementwise::F32(by_hand)),
+                (Some(Elementwise::Widened(kind, _)), Some(by_hand)) => Some(Elementwise::Widened(kind, by_hand)),
+                (each, _) => each,
             }
         }
     };

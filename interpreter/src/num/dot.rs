@@ -10,7 +10,7 @@
 
 use crate::num::float::{CANONICAL_NAN, Canonical, StoredFloat};
 use crate::num::math::{Arithmetic, fused};
-use crate::simd::{self, Cpu, FlatLoop};
+use crate::simd::{self, Cpu, CpuLevel, FlatLoop};
 
 /// Sizes of a product: a is m by k, b is k by n, c is m by n.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +115,44 @@ pub fn dot_i32<T: Copy + Into<i32>>(cpu: Cpu, a: &[T], b: &[T], c: &mut [i32], s
         fma,
         done: |c| c,
     });
+}
+
+/// Elements of the operands of [`dot_i8`] in pairs along k: of a, of b.
+pub fn pairs(shape: DotShape) -> [usize; 2] {
+    let half = shape.k.div_ceil(2);
+    [shape.m * half, half * shape.n]
+}
+
+/// As [`dot_i32`], of signed bytes. `room` is for as many numbers as [`pairs`] says, of a and b.
+///
+/// # Panics
+/// If the slices do not have the lengths of the shape.
+pub fn dot_i8(cpu: Cpu, a: &[i8], b: &[i8], c: &mut [i32], room: &mut [&mut [u32]; 2], shape: DotShape) {
+    shape.check(a.len(), b.len(), c.len());
+    let DotShape { m, n, k } = shape;
+    if cpu.level() == CpuLevel::Scalar || k == 0 {
+        return dot_i32(cpu, a, b, c, shape);
+    }
+    let [a_pairs, b_pairs] = room;
+    let half = k.div_ceil(2);
+    // One instruction multiplies two neighbouring 16-bit numbers with two others and adds the products.
+    let pair = |low: i8, high: i8| u32::from(low as i16 as u16) | u32::from(high as i16 as u16) << 16;
+    for (row, pairs) in a.chunks_exact(k).zip(a_pairs.chunks_exact_mut(half)) {
+        let (whole, rest) = row.as_chunks::<2>();
+        cpu.map(whole, pairs, |[low, high]| pair(low, high));
+        if let ([last], Some(pairs)) = (rest, pairs.last_mut()) {
+            *pairs = pair(*last, 0);
+        }
+    }
+    for (rows, pairs) in b.chunks(2 * n).zip(b_pairs.chunks_exact_mut(n)) {
+        let (low, high) = rows.split_at(n);
+        match high {
+            [] => cpu.map(low, pairs, |low| pair(low, 0)),
+            _ => cpu.zip(low, high, pairs, pair),
+        }
+    }
+    let done = simd::dot_pairs(cpu, a_pairs, b_pairs, bytemuck::cast_slice_mut(c), [m, n, half]);
+    debug_assert!(done || c.is_empty());
 }
 
 /// An operand as the tensor cores read it in `tf32`: the low 13 bits dropped, not rounded. NaN stays NaN.

@@ -73,6 +73,13 @@ pub trait StoredFloat: Pod + Send + Sync {
         cpu.map(src, dst, Self::to_f32);
     }
 
+    /// As [`widen_slice`](StoredFloat::widen_slice), but a NaN may become any NaN: for arithmetic whose results
+    /// are made canonical.
+    #[inline]
+    fn widen_operands(cpu: Cpu, src: &[Self], dst: &mut [f32]) {
+        Self::widen_slice(cpu, src, dst);
+    }
+
     /// Rounds a slice of f32 to nearest even, over the shorter length, with the CPU's vectors.
     #[inline]
     fn narrow_slice(cpu: Cpu, src: &[f32], dst: &mut [Self]) {
@@ -280,7 +287,12 @@ impl StoredFloat for F16 {
 
     #[inline]
     fn widen_slice(cpu: Cpu, src: &[F16], dst: &mut [f32]) {
-        simd::widen_f16(cpu, src, dst);
+        simd::widen_f16::<true>(cpu, src, dst);
+    }
+
+    #[inline]
+    fn widen_operands(cpu: Cpu, src: &[F16], dst: &mut [f32]) {
+        simd::widen_f16::<false>(cpu, src, dst);
     }
 
     #[inline]
@@ -331,6 +343,11 @@ impl StoredFloat for Bf16 {
         let magnitude = bits & !F64_SIGN;
         let code = encode_f64::<7, 127>(magnitude).min(0x7f80) | ((bits & F64_SIGN) >> 48);
         Bf16(if magnitude > F64_INF { 0x7fff } else { code } as u16)
+    }
+
+    #[inline]
+    fn widen_operands(cpu: Cpu, src: &[Bf16], dst: &mut [f32]) {
+        cpu.map(src, dst, |x| f32::from_bits(u32::from(x.0) << 16));
     }
 }
 

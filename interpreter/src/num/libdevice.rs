@@ -168,6 +168,7 @@ fn cuda_spelling(symbol: &str) -> Option<String> {
 const EXACT: &str = "exact";
 const CORRECTLY_ROUNDED: &str = "correctly rounded";
 const BY_F64: &str = "0.501 ulp: computed in f64";
+const BY_F32: &str = "1 ulp: computed in f32";
 
 /// A row of a table.
 const fn row(symbol: &'static str, eval: Eval, accuracy: &'static str) -> LibFunction {
@@ -431,19 +432,19 @@ static ELEMENTARY: &[LibFunction] = &vectorised! {
     "nearbyintf": Arithmetic::round_even, EXACT;
     "rsqrtf": Elementary::rsqrt, BY_F64;
     "frsqrt_rn": Elementary::rsqrt, BY_F64;
-    "expf": Elementary::exp, BY_F64;
-    "exp2f": Elementary::exp2, BY_F64;
+    "expf": Elementary::exp, BY_F32;
+    "exp2f": Elementary::exp2, BY_F32;
     "exp10f": Elementary::exp10, BY_F64;
     "expm1f": Elementary::expm1, BY_F64;
-    "logf": Elementary::log, BY_F64;
-    "log2f": Elementary::log2, BY_F64;
+    "logf": Elementary::log, BY_F32;
+    "log2f": Elementary::log2, BY_F32;
     "log10f": Elementary::log10, BY_F64;
     "log1pf": Elementary::log1p, BY_F64;
-    "tanhf": Elementary::tanh, BY_F64;
+    "tanhf": Elementary::tanh, BY_F32;
     "sinf": Elementary::sin, BY_F64;
     "cosf": Elementary::cos, BY_F64;
     "tanf": Elementary::tan, BY_F64;
-    "erff": Elementary::erf, BY_F64;
+    "erff": Elementary::erf, BY_F32;
     "erfcf": Elementary::erfc, BY_F64;
     "asinf": Elementary::asin, BY_F64;
     "acosf": Elementary::acos, BY_F64;
@@ -454,10 +455,10 @@ static ELEMENTARY: &[LibFunction] = &vectorised! {
     "acoshf": Elementary::acosh, BY_F64;
     "atanhf": Elementary::atanh, BY_F64;
     "cbrtf": Elementary::cbrt, BY_F64;
-    "fast_expf": Elementary::exp, BY_F64;
+    "fast_expf": Elementary::exp, BY_F32;
     "fast_exp10f": Elementary::exp10, BY_F64;
-    "fast_logf": Elementary::log, BY_F64;
-    "fast_log2f": Elementary::log2, BY_F64;
+    "fast_logf": Elementary::log, BY_F32;
+    "fast_log2f": Elementary::log2, BY_F32;
     "fast_log10f": Elementary::log10, BY_F64;
     "fast_sinf": Elementary::sin, BY_F64;
     "fast_cosf": Elementary::cos, BY_F64;

@@ -3,8 +3,9 @@
 //! - [`Arithmetic`] is correctly rounded in its own type. f32 and f64 use the machine's operations; the
 //!   narrow types compute in f32, or in f64 where f32 would round twice (bf16 products and quotients near
 //!   the smallest values, every fused multiply-add), and round once.
-//! - [`Elementary`] is within 1 ulp for f32 (it is computed in f64 and rounded once), within a few ulp for
-//!   f64, and for the narrow types the f32 function rounded once more. Subnormals are kept.
+//! - [`Elementary`] is within 1 ulp for f32 (computed in f32, see `single`, or in f64 and rounded once),
+//!   within a few ulp for f64, and for the narrow types the f32 function rounded once more. Subnormals are
+//!   kept.
 //!
 //! Results have the same bits on every CPU: nothing calls the system's mathematical library. What is not
 //! written here comes from the crate `libm`, which is pure Rust. **Beware** that `f32` and `f64` have
@@ -16,7 +17,8 @@
 use bytemuck::Pod;
 
 use super::float::{Bf16, Canonical, F8E4M3, F8E5M2, F16, StoredFloat};
-use super::vector;
+use super::{single, vector};
+use crate::simd::{self, Cpu};
 
 /// The correctly rounded operations of a float type.
 pub trait Arithmetic: Pod + Send + Sync {
@@ -401,9 +403,10 @@ fn mul_bf16(a: f32, b: f32) -> Bf16 {
     })
 }
 
-/// Declares [`Elementary`] and implements it: for each function its f64 and its f32 form.
+/// Declares [`Elementary`] and implements it: for each function its f64 form, and its f32 form, which is one of
+/// [`single`] or a function of f64 whose result is rounded once.
 macro_rules! elementary {
-    ($($(#[$doc:meta])* $name:ident($($arg:ident),+): $f64:expr, $f32:expr;)*) => {
+    ($($(#[$doc:meta])* $name:ident($($arg:ident),+): $f64:expr, $how:ident $f32:expr;)*) => {
         /// Elementary functions of a float type.
         pub trait Elementary: Pod + Send + Sync {
             $($(#[$doc])* fn $name($($arg: Self),+) -> Self;)*
@@ -422,8 +425,7 @@ macro_rules! elementary {
             $(
                 #[inline(always)]
                 fn $name($($arg: f32),+) -> f32 {
-                    // Computed in f64; this cast is the one rounding.
-                    (($f32)($(f64::from($arg)),+) as f32).canonical()
+                    elementary!(@single $how $f32, $($arg),+).canonical()
                 }
             )*
         }
@@ -433,6 +435,9 @@ macro_rules! elementary {
         elementary!(@narrow F8E4M3 $($name($($arg),+))*);
         elementary!(@narrow F8E5M2 $($name($($arg),+))*);
     };
+    (@single f32 $f:expr, $($arg:ident),+) => { ($f)($($arg),+) };
+    // This cast is the one rounding.
+    (@single f64 $f:expr, $($arg:ident),+) => { ($f)($(f64::from($arg)),+) as f32 };
     (@narrow $t:ident $($name:ident($($arg:ident),+))*) => {
         impl Elementary for $t {
             $(
@@ -447,57 +452,71 @@ macro_rules! elementary {
 
 elementary! {
     /// e^x.
-    exp(x): libm::exp, vector::exp;
+    exp(x): libm::exp, f32 single::exp;
     /// 2^x.
-    exp2(x): libm::exp2, vector::exp2;
+    exp2(x): libm::exp2, f32 single::exp2;
     /// 10^x.
-    exp10(x): libm::exp10, libm::exp10;
+    exp10(x): libm::exp10, f64 libm::exp10;
     /// e^x − 1, also near 0.
-    expm1(x): libm::expm1, vector::expm1;
+    expm1(x): libm::expm1, f64 vector::expm1;
     /// Natural logarithm: −∞ of ±0, NaN of negatives.
-    log(x): libm::log, vector::log;
+    log(x): libm::log, f32 single::log;
     /// Logarithm to base 2.
-    log2(x): libm::log2, vector::log2;
+    log2(x): libm::log2, f32 single::log2;
     /// Logarithm to base 10.
-    log10(x): libm::log10, vector::log10;
+    log10(x): libm::log10, f64 vector::log10;
     /// log(1 + x), also near 0.
-    log1p(x): libm::log1p, vector::log1p;
+    log1p(x): libm::log1p, f64 vector::log1p;
     /// 1 / √x: ±∞ of ±0.
-    rsqrt(x): |x: f64| 1.0 / x.sqrt(), |x: f64| 1.0 / x.sqrt();
+    rsqrt(x): |x: f64| 1.0 / x.sqrt(), f64 |x: f64| 1.0 / x.sqrt();
     /// Cube root.
-    cbrt(x): libm::cbrt, libm::cbrt;
+    cbrt(x): libm::cbrt, f64 libm::cbrt;
     /// a^b, as C's `pow`.
-    pow(a, b): libm::pow, libm::pow;
+    pow(a, b): libm::pow, f64 libm::pow;
     /// Sine.
-    sin(x): libm::sin, vector::sin;
+    sin(x): libm::sin, f64 vector::sin;
     /// Cosine.
-    cos(x): libm::cos, vector::cos;
+    cos(x): libm::cos, f64 vector::cos;
     /// Tangent.
-    tan(x): libm::tan, vector::tan;
+    tan(x): libm::tan, f64 vector::tan;
     /// Arc sine.
-    asin(x): libm::asin, libm::asin;
+    asin(x): libm::asin, f64 libm::asin;
     /// Arc cosine.
-    acos(x): libm::acos, libm::acos;
+    acos(x): libm::acos, f64 libm::acos;
     /// Arc tangent.
-    atan(x): libm::atan, libm::atan;
+    atan(x): libm::atan, f64 libm::atan;
     /// The angle of the point (b, a), as C's `atan2(a, b)`.
-    atan2(a, b): libm::atan2, libm::atan2;
+    atan2(a, b): libm::atan2, f64 libm::atan2;
     /// Hyperbolic sine.
-    sinh(x): libm::sinh, libm::sinh;
+    sinh(x): libm::sinh, f64 libm::sinh;
     /// Hyperbolic cosine.
-    cosh(x): libm::cosh, libm::cosh;
+    cosh(x): libm::cosh, f64 libm::cosh;
     /// Hyperbolic tangent.
-    tanh(x): libm::tanh, vector::tanh;
+    tanh(x): libm::tanh, f32 single::tanh;
     /// Inverse hyperbolic sine.
-    asinh(x): libm::asinh, libm::asinh;
+    asinh(x): libm::asinh, f64 libm::asinh;
     /// Inverse hyperbolic cosine.
-    acosh(x): libm::acosh, libm::acosh;
+    acosh(x): libm::acosh, f64 libm::acosh;
     /// Inverse hyperbolic tangent.
-    atanh(x): libm::atanh, libm::atanh;
+    atanh(x): libm::atanh, f64 libm::atanh;
     /// Error function.
-    erf(x): libm::erf, vector::erf;
+    erf(x): libm::erf, f32 single::erf;
     /// Complementary error function.
-    erfc(x): libm::erfc, libm::erfc;
+    erfc(x): libm::erfc, f64 libm::erfc;
+}
+
+/// `out[i] = e^x[i]`, over the shorter length, with the CPU's vectors: as a loop over [`Elementary::exp`].
+pub fn exp_slice(cpu: Cpu, x: &[f32], out: &mut [f32]) {
+    if !simd::exp(cpu, x, out) {
+        cpu.map(x, out, <f32 as Elementary>::exp);
+    }
+}
+
+/// `out[i] = 2^x[i]`, over the shorter length, with the CPU's vectors: as a loop over [`Elementary::exp2`].
+pub fn exp2_slice(cpu: Cpu, x: &[f32], out: &mut [f32]) {
+    if !simd::exp2(cpu, x, out) {
+        cpu.map(x, out, <f32 as Elementary>::exp2);
+    }
 }
 
 /// x^n for an integer n: `math.fpowi`, libdevice's `powi`.

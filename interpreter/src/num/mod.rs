@@ -25,6 +25,7 @@ pub mod float;
 pub mod int;
 pub mod libdevice;
 pub mod math;
+pub(crate) mod single;
 mod special;
 mod vector;
 

@@ -3,8 +3,8 @@
 //!
 //! Each takes an f32 value widened to f64 and returns the function within a relative error of 2^-34;
 //! rounding that to f32 gives at most 0.501 ulp. They are not for general f64 arguments: the ranges of
-//! their polynomials and their handling of exponents assume f32's. The polynomials are Taylor's, or
-//! interpolate at Chebyshev's points (erf).
+//! their polynomials and their handling of exponents assume f32's. The polynomials are Taylor's.
+//! The functions that kernels use most have faster forms in `single`.
 
 /// 1.5·2^52: adding it to a small number rounds to an integer, whose two's complement is then in the low
 /// bits.
@@ -66,33 +66,12 @@ fn limit(t: f64) -> f64 {
     if t > 200.0 { 200.0 } else { t }
 }
 
-/// 2^x.
-#[inline(always)]
-pub(super) fn exp2(x: f64) -> f64 {
-    let (scale, excess) = split_exp2(limit(x));
-    scale + scale * excess
-}
-
-/// e^x.
-#[inline(always)]
-pub(super) fn exp(x: f64) -> f64 {
-    exp2(x * std::f64::consts::LOG2_E)
-}
-
 /// e^x − 1.
 #[inline(always)]
 pub(super) fn expm1(x: f64) -> f64 {
     let (scale, excess) = split_exp2(limit(x * std::f64::consts::LOG2_E));
     // Near 0 the scale is 1 and the excess is the result; elsewhere nothing cancels much.
     (scale * excess + (scale - 1.0)).copysign(x)
-}
-
-/// Hyperbolic tangent.
-#[inline(always)]
-pub(super) fn tanh(x: f64) -> f64 {
-    let double = x.abs() * 2.0;
-    let grown = expm1(if double > 60.0 { 60.0 } else { double });
-    (grown / (grown + 2.0)).copysign(x)
 }
 
 /// ln(x) as (k, ln(m)) with x = 2^k·m and m within [√½, √2), for a positive finite x.
@@ -127,13 +106,6 @@ fn log_specials(x: f64, finite: f64) -> f64 {
 pub(super) fn log(x: f64) -> f64 {
     let (k, ln_m) = split_log(x);
     log_specials(x, k * std::f64::consts::LN_2 + ln_m)
-}
-
-/// Logarithm to base 2.
-#[inline(always)]
-pub(super) fn log2(x: f64) -> f64 {
-    let (k, ln_m) = split_log(x);
-    log_specials(x, k + ln_m * std::f64::consts::LOG2_E)
 }
 
 /// ln(1 + x).
@@ -290,45 +262,4 @@ pub(super) fn tan(x: f64) -> f64 {
     let (sin, cos) = sin_cos_of_rest(rest);
     let value = if quarters & 1 == 0 { sin / cos } else { -cos / sin };
     nan_of_infinity(x, if x.is_sign_negative() { -value } else { value })
-}
-
-/// erf(x)/x in x², for |x| ≤ 1.
-const ERF: [f64; 9] = [
-    1.1283791670946768,
-    -0.3761263888963531,
-    0.11283791308604582,
-    -0.026866133235095593,
-    0.005223783477189248,
-    -0.0008542637997087229,
-    0.0001195656256820733,
-    -1.3909340021874599e-05,
-    1.058938064107502e-06,
-];
-
-/// log2(erfc(x)) in x − 2.5, for x in [1, 4]: good to 2^-36 in erfc.
-const LOG2_ERFC: [f64; 13] = [
-    -11.262853679099845,
-    -7.722285975496568,
-    -1.3617508083846723,
-    -0.015664880402693315,
-    0.0031241215785165572,
-    -0.0006073031502437201,
-    0.00011113624913541957,
-    -1.836368986111483e-05,
-    2.5455552966472076e-06,
-    -2.535989038849329e-07,
-    -1.3329952267720755e-08,
-    2.5636937946249288e-08,
-    -6.798685460764721e-09,
-];
-
-/// Error function.
-#[inline(always)]
-pub(super) fn erf(x: f64) -> f64 {
-    let size = x.abs();
-    let small = size * polynomial(size * size, ERF);
-    // From 4 on erf rounds to 1.
-    let limited = if size > 4.0 { 4.0 } else { size };
-    let large = 1.0 - exp2(polynomial(limited - 2.5, LOG2_ERFC));
-    (if size < 1.0 { small } else { large }).copysign(x)
 }

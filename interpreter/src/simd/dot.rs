@@ -1,19 +1,23 @@
-//! Micro-kernels of the matrix product: `c[i][j] = fma(a[i][k], b[k][j], c[i][j])` in rising k.
+//! Micro-kernels of the matrix product: `c[i][j] = fma(a[i][k], b[k][j], c[i][j])` in rising k; of floats, and of
+//! pairs of 16-bit integers, whose two products are added to a 32-bit integer, wrapping.
 //!
 //! A tile of `ROWS` rows by `VECTORS` vectors of c stays in registers over the whole of k; every k costs
 //! one broadcast per row and one load per vector. The fused multiply-adds of one output stay in order, so
 //! the blocking does not change a bit.
 
 use std::arch::x86_64::{
-    __m256, __m256d, __m256i, __m512, __m512d, _CMP_UNORD_Q, _mm256_blendv_pd, _mm256_blendv_ps,
-    _mm256_cmp_pd, _mm256_cmp_ps, _mm256_cmpgt_epi32, _mm256_cmpgt_epi64, _mm256_fmadd_pd, _mm256_fmadd_ps,
-    _mm256_loadu_pd, _mm256_loadu_ps, _mm256_maskload_pd, _mm256_maskload_ps, _mm256_maskstore_pd,
-    _mm256_maskstore_ps, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_set1_pd, _mm256_set1_ps,
-    _mm256_setr_epi32, _mm256_setr_epi64x, _mm256_storeu_pd, _mm256_storeu_ps, _mm512_cmp_pd_mask,
-    _mm512_cmp_ps_mask, _mm512_fmadd_pd, _mm512_fmadd_ps, _mm512_loadu_pd, _mm512_loadu_ps,
-    _mm512_mask_mov_pd, _mm512_mask_mov_ps, _mm512_mask_storeu_pd, _mm512_mask_storeu_ps,
-    _mm512_maskz_loadu_pd, _mm512_maskz_loadu_ps, _mm512_set1_pd, _mm512_set1_ps, _mm512_storeu_pd,
-    _mm512_storeu_ps,
+    __m256, __m256d, __m256i, __m512, __m512d, __m512i, _CMP_UNORD_Q, _mm256_add_epi32, _mm256_blendv_pd,
+    _mm256_blendv_ps, _mm256_cmp_pd, _mm256_cmp_ps, _mm256_cmpgt_epi32, _mm256_cmpgt_epi64, _mm256_fmadd_pd,
+    _mm256_fmadd_ps, _mm256_loadu_pd, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_madd_epi16,
+    _mm256_maskload_epi32, _mm256_maskload_pd, _mm256_maskload_ps, _mm256_maskstore_epi32,
+    _mm256_maskstore_pd, _mm256_maskstore_ps, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_set1_pd,
+    _mm256_set1_ps, _mm256_setr_epi32, _mm256_setr_epi64x, _mm256_storeu_pd, _mm256_storeu_ps,
+    _mm256_storeu_si256, _mm512_add_epi32, _mm512_cmp_pd_mask, _mm512_cmp_ps_mask, _mm512_fmadd_pd,
+    _mm512_fmadd_ps, _mm512_loadu_pd, _mm512_loadu_ps, _mm512_loadu_si512, _mm512_madd_epi16,
+    _mm512_mask_mov_pd, _mm512_mask_mov_ps, _mm512_mask_storeu_epi32, _mm512_mask_storeu_pd,
+    _mm512_mask_storeu_ps, _mm512_maskz_loadu_epi32, _mm512_maskz_loadu_pd, _mm512_maskz_loadu_ps,
+    _mm512_set1_epi32, _mm512_set1_pd, _mm512_set1_ps, _mm512_storeu_pd, _mm512_storeu_ps,
+    _mm512_storeu_si512,
 };
 
 use crate::num::float::{CANONICAL_NAN, CANONICAL_NAN_F64};
@@ -86,6 +90,7 @@ macro_rules! vector {
             }
 
             #[inline(always)]
+            #[allow(unused_unsafe, reason = "integers have no NaN to look for")]
             unsafe fn canonical(self) -> $t {
                 let $x = self;
                 // SAFETY: the trait's.
@@ -185,6 +190,58 @@ vector!(
     )
 );
 
+vector!(
+    __m256i,
+    u32,
+    8,
+    splat_8,
+    load_8,
+    store_8,
+    add_products_8,
+    |count, from| _mm256_maskload_epi32(from.cast::<i32>(), first_of_8(count)),
+    |value, count, to| _mm256_maskstore_epi32(to.cast::<i32>(), first_of_8(count), value),
+    |x| x
+);
+vector!(
+    __m512i,
+    u32,
+    16,
+    splat_16,
+    load_16,
+    store_16,
+    add_products_16,
+    |count, from| _mm512_maskz_loadu_epi32(((1u32 << count) - 1) as u16, from.cast::<i32>()),
+    |value, count, to| _mm512_mask_storeu_epi32(to.cast::<i32>(), ((1u32 << count) - 1) as u16, value),
+    |x| x
+);
+
+/// The operations of integer vectors by the names that the macro takes.
+///
+/// # Safety
+/// As the methods of [`Vector`].
+macro_rules! integers {
+    ($($name:ident($($arg:ident: $t:ty),*) $(-> $r:ty)?: $body:expr;)*) => {$(
+        #[inline(always)]
+        unsafe fn $name($($arg: $t),*) $(-> $r)? {
+            // SAFETY: the caller's.
+            unsafe { $body }
+        }
+    )*};
+}
+
+integers! {
+    splat_8(x: u32) -> __m256i: _mm256_set1_epi32(x as i32);
+    load_8(from: *const u32) -> __m256i: _mm256_loadu_si256(from.cast());
+    store_8(to: *mut u32, value: __m256i): _mm256_storeu_si256(to.cast(), value);
+    add_products_8(a: __m256i, b: __m256i, c: __m256i) -> __m256i:
+        _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
+    splat_16(x: u32) -> __m512i: _mm512_set1_epi32(x as i32);
+    load_16(from: *const u32) -> __m512i: _mm512_loadu_si512(from.cast());
+    store_16(to: *mut u32, value: __m512i): _mm512_storeu_si512(to.cast(), value);
+    add_products_16(a: __m512i, b: __m512i, c: __m512i) -> __m512i:
+        _mm512_add_epi32(c, _mm512_madd_epi16(a, b));
+}
+
 /// The operands of a product: row-major, a is m by k, b is k by n, c is m by n.
 #[derive(Clone, Copy)]
 pub(crate) struct Operands<T> {
@@ -216,9 +273,12 @@ impl<T> Operands<T> {
 
 /// One tile of `ROWS` rows by `VECTORS` vectors, at (row, column).
 ///
+/// Indices instead of iterators: through these the sums lost their registers.
+///
 /// # Safety
 /// The CPU has V's instructions, the tile is within the operands, and these are valid.
 #[inline(always)]
+#[allow(clippy::needless_range_loop)]
 unsafe fn tile<V: Vector, const ROWS: usize, const VECTORS: usize>(
     of: &Operands<V::Element>,
     row: usize,
@@ -236,13 +296,13 @@ unsafe fn tile<V: Vector, const ROWS: usize, const VECTORS: usize>(
         for k in 0..of.k {
             let b = b.add(k * of.n);
             let mut columns = [V::splat(*b); VECTORS];
-            for (j, column) in columns.iter_mut().enumerate() {
-                *column = V::load(b.add(j * V::LANES));
+            for j in 0..VECTORS {
+                columns[j] = V::load(b.add(j * V::LANES));
             }
-            for (i, sums) in sums.iter_mut().enumerate() {
+            for i in 0..ROWS {
                 let a = V::splat(*a.add(i * of.k + k));
-                for (sum, column) in sums.iter_mut().zip(columns) {
-                    *sum = sum.fma(a, column);
+                for j in 0..VECTORS {
+                    sums[i][j] = sums[i][j].fma(a, columns[j]);
                 }
             }
         }
@@ -361,4 +421,20 @@ pub(crate) unsafe fn f32_avx512(of: Operands<f32>) {
 pub(crate) unsafe fn f64_avx512(of: Operands<f64>) {
     // SAFETY: the caller's.
     unsafe { product::<__m512d, 8, 2>(of) }
+}
+
+/// # Safety
+/// As [`f32_avx2`].
+#[target_feature(enable = "avx2,fma")]
+pub(crate) unsafe fn pairs_avx2(of: Operands<u32>) {
+    // SAFETY: the caller's.
+    unsafe { product::<__m256i, 6, 2>(of) }
+}
+
+/// # Safety
+/// As [`f32_avx512`], with AVX-512 BW.
+#[target_feature(enable = "avx2,fma,avx512f,avx512bw")]
+pub(crate) unsafe fn pairs_avx512(of: Operands<u32>) {
+    // SAFETY: the caller's.
+    unsafe { product::<__m512i, 8, 2>(of) }
 }

@@ -18,6 +18,8 @@ use crate::num::float::{F16, StoredFloat};
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod dot;
 #[cfg(target_arch = "x86_64")]
+mod exp;
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod half;
 
 /// A set of vector instructions. They are ordered: a CPU with one has those before it.
@@ -209,12 +211,16 @@ fn is_available(level: CpuLevel) -> bool {
     }
 }
 
-/// Widens f16 to f32, over the shorter length.
-pub(crate) fn widen_f16(cpu: Cpu, src: &[F16], dst: &mut [f32]) {
+/// Widens f16 to f32, over the shorter length. A NaN becomes the canonical one, or, where `CANONICAL` is
+/// false, any.
+pub(crate) fn widen_f16<const CANONICAL: bool>(cpu: Cpu, src: &[F16], dst: &mut [f32]) {
     #[cfg(target_arch = "x86_64")]
-    if cpu.level >= CpuLevel::Avx2 {
+    match cpu.level {
+        CpuLevel::Scalar => {}
         // SAFETY: a Cpu of this level exists only where the CPU has its instructions.
-        return unsafe { half::widen(src, dst) };
+        CpuLevel::Avx2 => return unsafe { half::widen_avx2::<CANONICAL>(src, dst) },
+        // SAFETY: as above.
+        CpuLevel::Avx512 => return unsafe { half::widen_avx512::<CANONICAL>(src, dst) },
     }
     cpu.map(src, dst, F16::to_f32);
 }
@@ -222,12 +228,33 @@ pub(crate) fn widen_f16(cpu: Cpu, src: &[F16], dst: &mut [f32]) {
 /// Rounds f32 to f16, to nearest even, over the shorter length.
 pub(crate) fn narrow_f16(cpu: Cpu, src: &[f32], dst: &mut [F16]) {
     #[cfg(target_arch = "x86_64")]
-    if cpu.level >= CpuLevel::Avx2 {
+    match cpu.level {
+        CpuLevel::Scalar => {}
         // SAFETY: a Cpu of this level exists only where the CPU has its instructions.
-        return unsafe { half::narrow(src, dst) };
+        CpuLevel::Avx2 => return unsafe { half::narrow_avx2(src, dst) },
+        // SAFETY: as above.
+        CpuLevel::Avx512 => return unsafe { half::narrow_avx512(src, dst) },
     }
     cpu.map(src, dst, F16::from_f32);
 }
+
+/// A function over slices, over the shorter length, where the CPU has one: false means that nothing was done.
+macro_rules! avx512_slices {
+    ($($name:ident)*) => {$(
+        pub(crate) fn $name(cpu: Cpu, x: &[f32], out: &mut [f32]) -> bool {
+            #[cfg(target_arch = "x86_64")]
+            if cpu.level == CpuLevel::Avx512 {
+                // SAFETY: a Cpu of this level exists only where the CPU has its instructions.
+                unsafe { exp::$name(x, out) }
+                return true;
+            }
+            _ = (cpu, x, out);
+            false
+        }
+    )*};
+}
+
+avx512_slices!(exp exp2);
 
 /// Adds the product of two row-major matrices to a third with the CPU's micro-kernel, if it has one:
 /// false means that nothing was done. The slices must have `m·k`, `k·n` and `m·n` elements.
@@ -263,6 +290,8 @@ macro_rules! micro_kernel {
 
 micro_kernel!(dot_f32, f32, f32_avx2, f32_avx512);
 micro_kernel!(dot_f64, f64, f64_avx2, f64_avx512);
+// Pairs of 16-bit numbers.
+micro_kernel!(dot_pairs, u32, pairs_avx2, pairs_avx512);
 
 /// A loop over slices, to be compiled once per level.
 ///

@@ -10,7 +10,7 @@ use crate::frame::{Frame, Slot, Tile};
 use crate::kind::{Kind, Lane};
 use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
-use crate::num::dot::{DotShape, cut_tf32, dot_f32, dot_f64, dot_i32};
+use crate::num::dot::{DotShape, cut_tf32, dot_f32, dot_f64, dot_i8, pairs};
 use crate::num::float::{Bf16, F8E4M3, F8E4M3B11Fnuz, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F16, StoredFloat};
 use crate::simd::Cpu;
 use crate::taint::{Birth, Births};
@@ -53,7 +53,13 @@ impl Batch {
     }
 
     /// Runs one product after the other.
-    fn each<A, B, C>(self, a: &[A], b: &[B], c: &mut [C], product: impl Fn(&[A], &[B], &mut [C], DotShape)) {
+    fn each<A, B, C>(
+        self,
+        a: &[A],
+        b: &[B],
+        c: &mut [C],
+        mut product: impl FnMut(&[A], &[B], &mut [C], DotShape),
+    ) {
         let DotShape { m, n, k } = self.shape;
         let operands = a.chunks_exact(m * k).zip(b.chunks_exact(k * n));
         for ((a, b), c) in operands.zip(c.chunks_exact_mut(m * n)) {
@@ -172,7 +178,8 @@ fn narrow<T: Lane + StoredFloat>(frame: &mut Frame, cpu: Cpu, from: Slot, to: Sl
     frame.put(to, buffer);
 }
 
-/// Writes a slot's lanes, widened to f32 and changed by `each`, densely to another.
+/// Writes a slot's lanes, widened to f32 and changed by `each`, densely to another. Which NaN they hold does not
+/// matter: that of a product is canonical.
 fn widen(
     frame: &mut Frame,
     cpu: Cpu,
@@ -189,7 +196,7 @@ fn widen(
             match frame.tile::<$t>(from, lanes) {
                 Tile::Uniform(value) => out.fill(each(value.to_f32())),
                 Tile::Dense(from) => {
-                    <$t>::widen_slice(cpu, from, out);
+                    <$t>::widen_operands(cpu, from, out);
                     cpu.update(out, each);
                 }
             }
@@ -267,16 +274,22 @@ impl Step for Dot {
             Arithmetic::I32 => {
                 let [a, b] = operands.map(|(from, room, lanes)| dense::<u8>(frame, from, room, lanes));
                 move_accumulator::<u32>(frame, places, lanes);
+                let [a_pairs, b_pairs] = pairs(self.batch.shape);
+                let mut a_room = frame.take::<u32>(inst.outs[4], a_pairs);
+                let mut b_room = frame.take::<u32>(inst.outs[5], b_pairs);
                 let mut buffer = frame.take::<u32>(places.out, lanes);
                 if let (Tile::Dense(a), Tile::Dense(b)) =
                     (frame.tile::<u8>(a, a_lanes), frame.tile::<u8>(b, b_lanes))
                 {
                     let (a, b): (&[i8], &[i8]) = (bytemuck::cast_slice(a), bytemuck::cast_slice(b));
                     let c: &mut [i32] = bytemuck::cast_slice_mut(buffer.lanes::<u32>(lanes));
+                    let mut room = [a_room.lanes::<u32>(a_pairs), b_room.lanes::<u32>(b_pairs)];
                     let cpu = self.cpu;
                     self.batch
-                        .each(a, b, c, |a, b, c, shape| dot_i32(cpu, a, b, c, shape));
+                        .each(a, b, c, |a, b, c, shape| dot_i8(cpu, a, b, c, &mut room, shape));
                 }
+                frame.put(inst.outs[4], a_room);
+                frame.put(inst.outs[5], b_room);
                 frame.put(places.out, buffer);
                 scalar_is_uniform::<u32>(frame, places.out, lanes);
             }
@@ -355,7 +368,10 @@ pub fn dot(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
     };
     let ins = lower.operands(data);
     let out = lower.result(function, op)?;
-    let outs = with_room(lower, out, batch, room);
+    let mut outs = with_room(lower, out, batch, room);
+    if room == Kind::I8 {
+        outs.extend(pairs(batch.shape).map(|lanes| lower.temp(Kind::I32, lanes as u32)));
+    }
     let lanes = batch.lanes()[2] as u32;
     let cpu = lower.cpu();
     lower.emit(

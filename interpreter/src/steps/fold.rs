@@ -46,11 +46,16 @@ pub fn of_region(function: &Function, op: OpId, kind: Kind) -> Option<Fold> {
 
 /// An operation on two lanes. Several steps may leave the NaN of the CPU if `finish` then makes it
 /// canonical: no other lane depends on which NaN it is.
-trait Combine {
+trait Combine: Sized {
     type Lane: Lane;
     fn step(a: Self::Lane, b: Self::Lane) -> Self::Lane;
     fn finish(a: Self::Lane) -> Self::Lane {
         a
+    }
+    /// A row of at least [`PARTIALS`] neighbouring elements, combined.
+    #[inline(always)]
+    fn row(row: &[Self::Lane]) -> Self::Lane {
+        Self::finish(row_of_lanes::<Self>(row))
     }
 }
 
@@ -72,10 +77,6 @@ macro_rules! combine {
 combine! {
     AddF<Arithmetic>: |a, b| Arithmetic::add(a, b);
     MulF<Arithmetic>: |a, b| Arithmetic::mul(a, b);
-    MaxNum<Arithmetic>: |a, b| Arithmetic::maxnum(a, b);
-    MinNum<Arithmetic>: |a, b| Arithmetic::minnum(a, b);
-    Maximum<Arithmetic>: |a, b| Arithmetic::maximum(a, b);
-    Minimum<Arithmetic>: |a, b| Arithmetic::minimum(a, b);
     AddI<Signless>: |a, b| Signless::add(a, b);
     MulI<Signless>: |a, b| Signless::mul(a, b);
     MaxS<Signless>: |a, b| Signless::max_signed(a, b);
@@ -85,6 +86,82 @@ combine! {
     And<Signless>: |a, b| Signless::and(a, b);
     Or<Signless>: |a, b| Signless::or(a, b);
     Xor<Signless>: |a, b| Signless::xor(a, b);
+}
+
+/// Floats as integers of the same order, −0 below +0. The extremes of a row are then those of integers, which are
+/// the same in any order and take one instruction per vector.
+trait Ranked: Lane + Arithmetic {
+    type Rank: Ord + Copy;
+    /// Below and above every number: ranks of NaN.
+    const LEAST: Self::Rank;
+    const MOST: Self::Rank;
+    /// The rank of a number; `nan` if it is none.
+    fn rank(self, nan: Self::Rank) -> Self::Rank;
+    /// The number of a rank, the canonical NaN for [`LEAST`](Ranked::LEAST) and [`MOST`](Ranked::MOST).
+    fn of_rank(rank: Self::Rank) -> Self;
+}
+
+/// Bits as an unsigned and a signed integer, and the largest magnitude that is no NaN.
+macro_rules! ranked {
+    ($($t:ty: $u:ty as $i:ty, $largest:expr, |$x:ident| $bits:expr, |$b:ident| $value:expr;)*) => {$(
+        impl Ranked for $t {
+            type Rank = $i;
+            const LEAST: $i = <$i>::MIN;
+            const MOST: $i = <$i>::MAX;
+
+            #[inline(always)]
+            fn rank(self, nan: $i) -> $i {
+                let $x = self;
+                let bits = $bits as $i;
+                let rank = bits ^ (((bits >> (<$i>::BITS - 1)) as $u) >> 1) as $i;
+                if bits & <$i>::MAX > $largest { nan } else { rank }
+            }
+
+            #[inline(always)]
+            fn of_rank(rank: $i) -> $t {
+                // The inverse is the same; the least rank becomes the greatest, which is the canonical NaN.
+                let rank = if rank == <$i>::MIN { <$i>::MAX } else { rank };
+                let $b = (rank ^ (((rank >> (<$i>::BITS - 1)) as $u) >> 1) as $i) as $u;
+                $value
+            }
+        }
+    )*};
+}
+
+ranked! {
+    f32: u32 as i32, 0x7f80_0000, |x| x.to_bits(), |b| f32::from_bits(b);
+    f64: u64 as i64, 0x7ff0_0000_0000_0000, |x| x.to_bits(), |b| f64::from_bits(b);
+    F16: u16 as i16, 0x7c00, |x| x.0, |b| F16(b);
+    Bf16: u16 as i16, 0x7f80, |x| x.0, |b| Bf16(b);
+    F8E4M3: u8 as i8, 0x7e, |x| x.0, |b| F8E4M3(b);
+    F8E5M2: u8 as i8, 0x7c, |x| x.0, |b| F8E5M2(b);
+}
+
+/// The extremes: the operation on two lanes, the extreme of two ranks, where that begins, what a NaN counts as.
+macro_rules! extremes {
+    ($($name:ident: $step:ident, $of_ranks:ident, $first:ident, $nan:ident;)*) => {$(
+        #[derive(Debug)]
+        struct $name<T>(std::marker::PhantomData<T>);
+        impl<T: Ranked> Combine for $name<T> {
+            type Lane = T;
+            #[inline(always)]
+            fn step(a: T, b: T) -> T {
+                Arithmetic::$step(a, b)
+            }
+            #[inline(always)]
+            fn row(row: &[T]) -> T {
+                let ranks = row.iter().map(|x| x.rank(T::$nan));
+                T::of_rank(ranks.fold(T::$first, |a, b| a.$of_ranks(b)))
+            }
+        }
+    )*};
+}
+
+extremes! {
+    MaxNum: maxnum, max, LEAST, LEAST;
+    MinNum: minnum, min, MOST, MOST;
+    Maximum: maximum, max, LEAST, MOST;
+    Minimum: minimum, min, MOST, LEAST;
 }
 
 macro_rules! native {
@@ -226,7 +303,7 @@ impl<C: Combine> FlatLoop for Rows<'_, C> {
             self.out.copy_from_slice(self.from);
         } else if self.inner == 1 && self.axis >= PARTIALS {
             for (row, out) in rows.zip(self.out) {
-                *out = C::finish(row_of_lanes::<C>(row));
+                *out = C::row(row);
             }
         } else {
             let width = self.axis.min(PARTIALS) * self.inner;
@@ -310,28 +387,43 @@ impl<C: Combine> FlatLoop for Running<'_, C> {
     #[inline(always)]
     fn run(self) {
         let Along { axis, inner, .. } = self.along;
+        if inner == 1 {
+            let mut groups = self.out.chunks_exact_mut(ROWS * axis);
+            for rows in &mut groups {
+                running_rows::<C, ROWS>(rows, axis, self.reverse);
+            }
+            for row in groups.into_remainder().chunks_exact_mut(axis) {
+                running_rows::<C, 1>(row, axis, self.reverse);
+            }
+            return;
+        }
         for row in self.out.chunks_exact_mut(axis * inner) {
-            match (self.reverse, inner) {
-                (false, 1) => {
-                    let mut sum = row[0];
-                    for element in &mut row[1..] {
-                        sum = C::step(sum, *element);
-                        *element = C::finish(sum);
-                    }
-                }
-                (false, _) => {
-                    for i in 1..axis {
-                        let (before, after) = row.split_at_mut(i * inner);
-                        running_run::<C>(&before[(i - 1) * inner..], &mut after[..inner]);
-                    }
-                }
-                (true, _) => {
-                    for i in (1..axis).rev() {
-                        let (before, after) = row.split_at_mut(i * inner);
-                        running_run::<C>(&after[..inner], &mut before[(i - 1) * inner..]);
-                    }
+            for i in 1..axis {
+                if self.reverse {
+                    let (before, after) = row.split_at_mut((axis - i) * inner);
+                    running_run::<C>(&after[..inner], &mut before[(axis - i - 1) * inner..]);
+                } else {
+                    let (before, after) = row.split_at_mut(i * inner);
+                    running_run::<C>(&before[(i - 1) * inner..], &mut after[..inner]);
                 }
             }
+        }
+    }
+}
+
+/// Rows that are scanned side by side: a row alone waits for each operation to end before the next.
+const ROWS: usize = 8;
+
+/// `N` rows of neighbouring elements.
+#[inline(always)]
+fn running_rows<C: Combine, const N: usize>(rows: &mut [C::Lane], axis: usize, reverse: bool) {
+    let at = |i: usize| if reverse { axis - 1 - i } else { i };
+    let mut sums: [C::Lane; N] = std::array::from_fn(|row| rows[row * axis + at(0)]);
+    for i in 1..axis {
+        for (row, sum) in sums.iter_mut().enumerate() {
+            let element = &mut rows[row * axis + at(i)];
+            *sum = C::step(*sum, *element);
+            *element = C::finish(*sum);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! `tt.histogram`: counts of small integers.
 
+use crate::frame::Tile;
 use crate::kind::{Bool, Kind, Lane};
+use crate::lanes::Signless;
 use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
 use crate::taint::{self, Births};
@@ -19,35 +21,45 @@ struct Histogram {
     counts: Kind,
 }
 
-impl Histogram {
-    fn count(&self, inst: &Inst, machine: &Machine<'_>) -> Vec<u64> {
-        let lanes = self.values.1;
-        let mut counts = vec![0u64; inst.lanes as usize];
-        let mask = inst
-            .ins
-            .get(1)
-            .map(|&mask| machine.frame.tile::<Bool>(mask, lanes));
-        with_width!(self.values.0, T => {
-            let tile = machine.frame.tile::<T>(inst.ins[0], lanes);
-            for lane in 0..lanes {
-                if mask.is_none_or(|mask| mask.lane(lane).0 != 0) {
-                    // A negative number is large without its sign.
-                    let bin = usize::try_from(tile.lane(lane).to_bits()).unwrap_or(usize::MAX);
-                    if let Some(count) = counts.get_mut(bin) {
-                        *count += 1;
-                    }
-                }
-            }
-        });
-        counts
+/// Adds one to the count of each value whose lane is live; a value beyond the counts, or a negative one, which
+/// is large without its sign, is ignored.
+fn count<T: Lane, C: Signless>(
+    values: Tile<'_, T>,
+    live: Option<Tile<'_, Bool>>,
+    lanes: usize,
+    counts: &mut [C],
+) {
+    let one = C::from_bits(1);
+    let mut add = |value: T| {
+        let bin = usize::try_from(value.to_bits()).unwrap_or(usize::MAX);
+        if let Some(count) = counts.get_mut(bin) {
+            *count = Signless::add(*count, one);
+        }
+    };
+    match (values, live) {
+        (Tile::Dense(values), None | Some(Tile::Uniform(Bool(1)))) => values.iter().for_each(|&v| add(v)),
+        _ => (0..lanes)
+            .filter(|&lane| live.is_none_or(|live| live.lane(lane).0 != 0))
+            .for_each(|lane| add(values.lane(lane))),
     }
 }
 
 impl Step for Histogram {
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
-        let counts = self.count(inst, machine);
-        with_width!(self.counts, T => {
-            machine.frame.fill::<T>(inst.outs[0], counts.len(), |_, i| T::from_bits(counts[i]));
+        let (kind, lanes) = self.values;
+        let bins = inst.lanes as usize;
+        let frame = &mut machine.frame;
+        with_width!(self.counts, C => {
+            let mut buffer = frame.take::<C>(inst.outs[0], bins);
+            let counts = buffer.lanes::<C>(bins);
+            counts.fill(C::from_bits(0));
+            let live = inst.ins.get(1).map(|&mask| frame.tile::<Bool>(mask, lanes));
+            with_width!(kind, T => count(frame.tile::<T>(inst.ins[0], lanes), live, lanes, counts));
+            let first = counts[0].to_bits();
+            frame.put(inst.outs[0], buffer);
+            if bins == 1 {
+                frame.set_uniform(inst.outs[0], first);
+            }
         });
         Ok(Flow::Next)
     }

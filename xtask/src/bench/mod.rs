@@ -32,7 +32,8 @@ usage: cargo xtask bench [OPTION...] [NAME...]
   --threads N      of every side but Triton's interpreter (all cores)
   --binary PATH    this tilescope, instead of building one
   --write          put the table into docs/benchmarks.md
-  --plot           time against size instead, as docs/benchmarks.svg";
+  --plot           time against size instead, as docs/benchmarks.svg
+  --examples       the built-in examples instead, beside Triton's interpreter alone";
 
 /// What the command line asks for.
 pub struct Options {
@@ -44,6 +45,7 @@ pub struct Options {
     binary: Option<PathBuf>,
     write: bool,
     plot: bool,
+    examples: bool,
     names: Vec<String>,
 }
 
@@ -96,6 +98,9 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     if python.is_none() {
         println!("skipped: Triton and PyTorch (no Python that has them; give one with --python PATH)");
     }
+    if options.examples {
+        return examples(root, &target.join("bench/examples"), &tilescope, python, &options);
+    }
     let launches = launches(root, &options.names)?;
     let names: Vec<String> = launches.iter().map(|launch| stem(launch)).collect();
     let torch = match python {
@@ -145,6 +150,49 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// Times the f32 launch of every built-in example.
+fn examples(
+    root: &Path,
+    folder: &Path,
+    tilescope: &Tilescope,
+    python: Option<&Path>,
+    options: &Options,
+) -> Result<()> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(root.join("kernels"))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let wanted = options.names.is_empty() || options.names.contains(&name);
+        if wanted
+            && root
+                .join("kernels")
+                .join(&name)
+                .join(format!("{name}.launch.toml"))
+                .exists()
+        {
+            names.push(name);
+        }
+    }
+    names.sort();
+    println!("| example | Triton's interpreter | `tilescope check` | times faster |\n|---|---:|---:|---:|");
+    for name in names {
+        let launch = root
+            .join("kernels")
+            .join(&name)
+            .join(format!("{name}.launch.toml"));
+        let ours = tilescope.check(&launch)?;
+        let triton = match python {
+            Some(python) => sides::triton_times(root, python, &launch, &folder.join(&name), options)?,
+            None => None,
+        };
+        let (triton, times) = match triton {
+            Some(triton) => (table::seconds(triton), format!("{:.0}", triton / ours)),
+            None => (String::from("–"), String::from("–")),
+        };
+        println!("| {name} | {triton} | {} | {times} |", table::seconds(ours));
+    }
+    Ok(())
+}
+
 fn parse(args: &[String]) -> Result<Options> {
     let mut options = Options {
         python: None,
@@ -155,6 +203,7 @@ fn parse(args: &[String]) -> Result<Options> {
         binary: None,
         write: false,
         plot: false,
+        examples: false,
         names: Vec::new(),
     };
     let mut args = args.iter();
@@ -170,6 +219,7 @@ fn parse(args: &[String]) -> Result<Options> {
             "--binary" => options.binary = Some(value()?.into()),
             "--write" => options.write = true,
             "--plot" => options.plot = true,
+            "--examples" => options.examples = true,
             "--help" => bail!("{USAGE}"),
             flag if flag.starts_with('-') => bail!("unknown option {flag}\n{USAGE}"),
             name => options.names.push(name.to_string()),

@@ -24,15 +24,38 @@ pub fn versions(python: &Path) -> Option<String> {
     Some(versions.trim().to_string())
 }
 
-/// Median seconds of a launch on Triton's interpreter, after one to warm up; its data and outputs are left in `out`.
+/// Median seconds of a launch on Triton's interpreter, after one to warm up; its data and outputs are left in `folder`.
 pub fn triton(
     root: &Path,
     python: &Path,
     launch: &Path,
-    out: &Path,
+    folder: &Path,
     options: &Options,
 ) -> Result<Option<f64>> {
-    let kept = out.join("triton.json");
+    interpret(root, python, launch, folder, folder, options)
+}
+
+/// The same of a built-in example, of which no data are left.
+pub fn triton_times(
+    root: &Path,
+    python: &Path,
+    launch: &Path,
+    folder: &Path,
+    options: &Options,
+) -> Result<Option<f64>> {
+    interpret(root, python, launch, folder, Path::new("-"), options)
+}
+
+/// The times are kept in `folder`, for a later run.
+fn interpret(
+    root: &Path,
+    python: &Path,
+    launch: &Path,
+    folder: &Path,
+    data: &Path,
+    options: &Options,
+) -> Result<Option<f64>> {
+    let kept = folder.join("triton.json");
     let text = match options.triton {
         Triton::Skip => return Ok(None),
         Triton::Reuse if kept.exists() => std::fs::read_to_string(&kept)?,
@@ -40,10 +63,12 @@ pub fn triton(
             let mut driver = Command::new(python);
             driver
                 .arg(root.join("xtask/bench/triton_interpreter.py"))
-                .args([launch, out])
+                .args([launch, data])
                 .args([options.repeats.to_string(), options.budget_s.to_string()]);
             let text = output_of(&mut driver, "triton_interpreter.py")?;
-            std::fs::write(&kept, &text).with_context(|| format!("cannot write {}", kept.display()))?;
+            std::fs::create_dir_all(folder)
+                .and_then(|()| std::fs::write(&kept, &text))
+                .with_context(|| format!("cannot write {}", kept.display()))?;
             text
         }
     };
