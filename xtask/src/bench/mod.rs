@@ -116,8 +116,9 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
             }
             _ => None,
         };
+        // With Triton's data and outputs, where there are any.
         let judged = folder.join(launch.file_name().unwrap_or_default());
-        let ours = tilescope.measure(if triton.is_some() { &judged } else { launch })?;
+        let ours = tilescope.measure(if judged.exists() { &judged } else { launch })?;
         let of_torch = torch.iter().find(|(of, _)| *of == name);
         let row = Row {
             torch: of_torch.map(|(_, seconds)| *seconds),
