@@ -14,7 +14,7 @@
 
 /// Calls `$then!` with the whole table.
 ///
-/// Element-wise rows: `Variant "mnemonic" class (operands) lane-expression, "CUDA expression", "doc";`
+/// Element-wise rows (functions of CUDA expressions are those of the GPU backend's header, `tilescope.cuh`): `Variant "mnemonic" class (operands) lane-expression, "CUDA expression", "doc";`
 /// with the classes `int1 int2` (integers to the same type) and `float1 float2 float3` (floats).
 ///
 /// Structured rows: `method family effect: Variant "mnemonic" "doc", ...;` with the effects `pure`,
@@ -25,45 +25,45 @@ macro_rules! op_table {
     ($then:ident) => {
         $then! {
             elementwise {
-                AddI "arith.addi" int2 (a, b) a.add(b), "a + b", "Integer addition; wraps around.";
-                SubI "arith.subi" int2 (a, b) a.sub(b), "a - b", "Integer subtraction; wraps around.";
-                MulI "arith.muli" int2 (a, b) a.mul(b), "a * b", "Integer multiplication; wraps around.";
-                MulHiUI "tt.mulhiui" int2 (a, b) a.mul_high_unsigned(b), "mulhi(a, b)", "Upper half of the unsigned product.";
-                DivSI "arith.divsi" int2 (a, b) a.div_signed(b), "a / b", "Signed division toward zero.";
-                DivUI "arith.divui" int2 (a, b) a.div_unsigned(b), "a / b", "Unsigned division.";
-                RemSI "arith.remsi" int2 (a, b) a.rem_signed(b), "a % b", "Signed remainder, sign of the dividend.";
-                RemUI "arith.remui" int2 (a, b) a.rem_unsigned(b), "a % b", "Unsigned remainder.";
-                CeilDivSI "arith.ceildivsi" int2 (a, b) a.ceil_div_signed(b), "ceildiv(a, b)", "Signed division toward plus infinity.";
-                CeilDivUI "arith.ceildivui" int2 (a, b) a.ceil_div_unsigned(b), "ceildiv(a, b)", "Unsigned division, rounded up.";
-                FloorDivSI "arith.floordivsi" int2 (a, b) a.floor_div_signed(b), "floordiv(a, b)", "Signed division toward minus infinity.";
+                AddI "arith.addi" int2 (a, b) a.add(b), "add(a, b)", "Integer addition; wraps around.";
+                SubI "arith.subi" int2 (a, b) a.sub(b), "sub(a, b)", "Integer subtraction; wraps around.";
+                MulI "arith.muli" int2 (a, b) a.mul(b), "mul(a, b)", "Integer multiplication; wraps around.";
+                MulHiUI "tt.mulhiui" int2 (a, b) a.mul_high_unsigned(b), "mulhi_unsigned(a, b)", "Upper half of the unsigned product.";
+                DivSI "arith.divsi" int2 (a, b) a.div_signed(b), "div_signed(a, b)", "Signed division toward zero.";
+                DivUI "arith.divui" int2 (a, b) a.div_unsigned(b), "div_unsigned(a, b)", "Unsigned division.";
+                RemSI "arith.remsi" int2 (a, b) a.rem_signed(b), "rem_signed(a, b)", "Signed remainder, sign of the dividend.";
+                RemUI "arith.remui" int2 (a, b) a.rem_unsigned(b), "rem_unsigned(a, b)", "Unsigned remainder.";
+                CeilDivSI "arith.ceildivsi" int2 (a, b) a.ceil_div_signed(b), "ceil_div_signed(a, b)", "Signed division toward plus infinity.";
+                CeilDivUI "arith.ceildivui" int2 (a, b) a.ceil_div_unsigned(b), "ceil_div_unsigned(a, b)", "Unsigned division, rounded up.";
+                FloorDivSI "arith.floordivsi" int2 (a, b) a.floor_div_signed(b), "floor_div_signed(a, b)", "Signed division toward minus infinity.";
                 AndI "arith.andi" int2 (a, b) a.and(b), "a & b", "Bitwise and.";
                 OrI "arith.ori" int2 (a, b) a.or(b), "a | b", "Bitwise or.";
                 XorI "arith.xori" int2 (a, b) a.xor(b), "a ^ b", "Bitwise exclusive or.";
                 ShlI "arith.shli" int2 (a, b) a.shl(b), "shl(a, b)", "Shift left; by the width or more gives 0.";
-                ShrSI "arith.shrsi" int2 (a, b) a.shr_signed(b), "shr(a, b)", "Shift right copying the sign.";
-                ShrUI "arith.shrui" int2 (a, b) a.shr_unsigned(b), "shr(a, b)", "Shift right; by the width or more gives 0.";
-                MinSI "arith.minsi" int2 (a, b) a.min_signed(b), "min(a, b)", "Signed minimum.";
-                MaxSI "arith.maxsi" int2 (a, b) a.max_signed(b), "max(a, b)", "Signed maximum.";
-                MinUI "arith.minui" int2 (a, b) a.min_unsigned(b), "min(a, b)", "Unsigned minimum.";
-                MaxUI "arith.maxui" int2 (a, b) a.max_unsigned(b), "max(a, b)", "Unsigned maximum.";
-                AbsI "math.absi" int1 (a) a.abs_signed(), "abs(a)", "Absolute value; the smallest integer stays.";
-                CtPop "math.ctpop" int1 (a) a.count_ones(), "popc(a)", "Number of one bits.";
-                CtLz "math.ctlz" int1 (a) a.leading_zeros(), "clz(a)", "Number of leading zero bits.";
-                CtTz "math.cttz" int1 (a) a.trailing_zeros(), "ctz(a)", "Number of trailing zero bits.";
+                ShrSI "arith.shrsi" int2 (a, b) a.shr_signed(b), "shr_signed(a, b)", "Shift right copying the sign.";
+                ShrUI "arith.shrui" int2 (a, b) a.shr_unsigned(b), "shr_unsigned(a, b)", "Shift right; by the width or more gives 0.";
+                MinSI "arith.minsi" int2 (a, b) a.min_signed(b), "min_signed(a, b)", "Signed minimum.";
+                MaxSI "arith.maxsi" int2 (a, b) a.max_signed(b), "max_signed(a, b)", "Signed maximum.";
+                MinUI "arith.minui" int2 (a, b) a.min_unsigned(b), "min_unsigned(a, b)", "Unsigned minimum.";
+                MaxUI "arith.maxui" int2 (a, b) a.max_unsigned(b), "max_unsigned(a, b)", "Unsigned maximum.";
+                AbsI "math.absi" int1 (a) a.abs_signed(), "abs_signed(a)", "Absolute value; the smallest integer stays.";
+                CtPop "math.ctpop" int1 (a) a.count_ones(), "count_ones(a)", "Number of one bits.";
+                CtLz "math.ctlz" int1 (a) a.leading_zeros(), "leading_zeros(a)", "Number of leading zero bits.";
+                CtTz "math.cttz" int1 (a) a.trailing_zeros(), "trailing_zeros(a)", "Number of trailing zero bits.";
 
                 AddF "arith.addf" float2 (a, b) Arithmetic::add(a, b), "a + b", "Float addition.";
                 SubF "arith.subf" float2 (a, b) Arithmetic::sub(a, b), "a - b", "Float subtraction.";
                 MulF "arith.mulf" float2 (a, b) Arithmetic::mul(a, b), "a * b", "Float multiplication.";
-                DivF "arith.divf" float2 (a, b) Arithmetic::div(a, b), "a / b", "Float division, correctly rounded here.";
-                ApproxDivF "tt.approx_divf" float2 (a, b) Arithmetic::div(a, b), "a / b", "Float division that a GPU approximates; correctly rounded here.";
+                DivF "arith.divf" float2 (a, b) Arithmetic::div(a, b), "div(a, b)", "Float division, correctly rounded here.";
+                ApproxDivF "tt.approx_divf" float2 (a, b) Arithmetic::div(a, b), "div(a, b)", "Float division that a GPU approximates; correctly rounded here.";
                 PreciseDivF "tt.precise_divf" float2 (a, b) Arithmetic::div(a, b), "div_rn(a, b)", "Float division, correctly rounded.";
-                RemF "arith.remf" float2 (a, b) Arithmetic::rem(a, b), "fmod(a, b)", "Float remainder, sign of the dividend; exact.";
+                RemF "arith.remf" float2 (a, b) Arithmetic::rem(a, b), "rem(a, b)", "Float remainder, sign of the dividend; exact.";
                 NegF "arith.negf" float1 (a) Arithmetic::neg(a), "-a", "Negation; flips the sign of NaN too.";
                 MinimumF "arith.minimumf" float2 (a, b) Arithmetic::minimum(a, b), "minimum(a, b)", "Minimum; NaN if an operand is NaN.";
                 MaximumF "arith.maximumf" float2 (a, b) Arithmetic::maximum(a, b), "maximum(a, b)", "Maximum; NaN if an operand is NaN.";
-                MinNumF "arith.minnumf" float2 (a, b) Arithmetic::minnum(a, b), "min(a, b)", "Minimum; drops NaN.";
-                MaxNumF "arith.maxnumf" float2 (a, b) Arithmetic::maxnum(a, b), "max(a, b)", "Maximum; drops NaN.";
-                AbsF "math.absf" float1 (a) Arithmetic::abs(a), "fabs(a)", "Absolute value.";
+                MinNumF "arith.minnumf" float2 (a, b) Arithmetic::minnum(a, b), "minnum(a, b)", "Minimum; drops NaN.";
+                MaxNumF "arith.maxnumf" float2 (a, b) Arithmetic::maxnum(a, b), "maxnum(a, b)", "Maximum; drops NaN.";
+                AbsF "math.absf" float1 (a) Arithmetic::abs(a), "abs(a)", "Absolute value.";
                 CopySign "math.copysign" float2 (a, b) Arithmetic::copysign(a, b), "copysign(a, b)", "Magnitude of the first, sign of the second.";
                 Fma "math.fma" float3 (a, b, c) Arithmetic::fma(a, b, c), "fma(a, b, c)", "a * b + c, rounded once.";
                 Exp "math.exp" float1 (a) Elementary::exp(a), "exp(a)", "Exponential.";
@@ -88,7 +88,7 @@ macro_rules! op_table {
                 Ceil "math.ceil" float1 (a) Arithmetic::ceil(a), "ceil(a)", "Smallest integer not below.";
                 Trunc "math.trunc" float1 (a) Arithmetic::trunc(a), "trunc(a)", "Toward zero.";
                 Round "math.round" float1 (a) Arithmetic::round(a), "round(a)", "To nearest, ties away from zero.";
-                RoundEven "math.roundeven" float1 (a) Arithmetic::round_even(a), "rint(a)", "To nearest, ties to even.";
+                RoundEven "math.roundeven" float1 (a) Arithmetic::round_even(a), "round_even(a)", "To nearest, ties to even.";
             }
             structured {
                 constant arith pure: Constant "arith.constant" "A constant.";

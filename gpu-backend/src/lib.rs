@@ -1,0 +1,12 @@
+//! The GPU backend: kernels as CUDA C++, in one layout per tile shape, compiled by NVRTC and run through the driver.
+//!
+//! ```text
+//! IR ──analysis──▶ facts ──plan──▶ layouts ──emit──▶ CUDA C++ ──NVRTC──▶ cubin ──driver──▶ GPU
+//!                                                        └── g++ and cpu.h ──▶ CPU, in tests
+//! ```
+
+pub mod analysis;
+pub mod emit;
+pub mod layout;
+
+pub use emit::{Generated, Options, Parameter, generate};
