@@ -41,6 +41,11 @@ fn power_of_two_in(value: i64) -> u64 {
     }
 }
 
+/// Alignment of an address at this distance from the start of an allocation.
+pub fn aligned(offset: i64) -> u64 {
+    power_of_two_in(offset).min(ALLOCATION_ALIGNMENT)
+}
+
 fn dims(ty: Type) -> Vec<u64> {
     match ty.shape() {
         Some(shape) if shape.rank() > 0 => shape.dims().map(|d| d as u64).collect(),
@@ -124,7 +129,7 @@ impl Known {
                 Argument::Tensor(id) => {
                     let tensor = launch.tensors.get(id.0 as usize);
                     let offset = tensor.map_or(1, |t| t.offset.wrapping_mul(t.dtype.bytes() as i64));
-                    Facts::uniform(ty, power_of_two_in(offset).min(ALLOCATION_ALIGNMENT), None)
+                    Facts::uniform(ty, aligned(offset), None)
                 }
                 Argument::Scalar { bits } if specialize => match integer(ty, *bits) {
                     Some(value) => Facts::number(ty, value),

@@ -6,7 +6,11 @@
 //! ```
 
 pub mod analysis;
+pub mod cache;
+pub mod device;
 pub mod emit;
 pub mod layout;
+pub mod nvrtc;
 
 pub use emit::{Generated, Options, Parameter, generate};
+pub use nvrtc::{Image, Nvrtc};

@@ -438,7 +438,7 @@ pub fn call(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     };
     let target = &module.funcs[callee];
     let facts = data.operands.iter().map(|&v| e.facts(function, v)).collect();
-    let mut scope = Scope::new(callee, target, Known::of_function(target, facts, e.launch.grid));
+    let mut scope = Scope::new(target, Known::of_function(target, facts, e.launch.grid));
     scope.values = target.params().iter().copied().zip(data.operands.iter().map(|&v| e.bound(v))).collect();
     let blocks = Graph::of(target, target.entry()).order;
     if let [block] = blocks[..]

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use tilescope_diagnostics::Result;
 use tilescope_ir::{Attrs, Elem, Function, OpId, Shape, Type, ValueId};
 
+use crate::analysis::Facts;
 use super::loops::Body;
 use super::plan::WIDEST;
 use super::tile::{Bound, Tile, TileKind};
@@ -47,49 +48,69 @@ fn run_of(layout: &Layout, shape: Shape) -> Option<(usize, usize)> {
     (bits > 0).then_some((axis, 1 << bits))
 }
 
-fn accessed(
-    e: &mut Emitter<'_>,
-    function: &Function,
-    op: OpId,
-    pointer: ValueId,
-    mask: Option<ValueId>,
-    shape: Shape,
-) -> Result<Accessed> {
-    let layout = e.layout(shape);
-    let access = layout.identity();
-    let bytes = pointee(function, pointer).map_or(1, |elem| elem.bytes()) as u64;
-    let mut width = 1;
-    let mut one_mask = true;
+/// A pointer tile, a mask, and what is known of them.
+pub(super) struct Target {
+    pub pointer: Rc<Tile>,
+    pub facts: Facts,
+    pub mask: Option<(Rc<Tile>, Facts)>,
+    /// Bytes of an element.
+    pub bytes: u64,
+}
+
+/// The operands of a plain load or store.
+fn target(e: &mut Emitter<'_>, function: &Function, op: OpId, pointer: ValueId, mask: Option<ValueId>, shape: Shape) -> Result<Target> {
     let mask = mask.filter(|&m| e.facts(function, m).value() != Some(1));
-    if let Some((axis, run)) = run_of(&layout, shape) {
-        let facts = e.facts(function, pointer);
-        let aligned = (facts.divisible.get(axis).copied().unwrap_or(1) / bytes).max(1);
-        let contiguous = facts.contiguous.get(axis).copied().unwrap_or(1);
-        width = (run as u64).min(contiguous).min(aligned).min((WIDEST / bytes).max(1)) as usize;
-        if let Some(mask) = mask {
-            let constant = e.facts(function, mask).constant.get(axis).copied().unwrap_or(1);
-            one_mask = constant >= width as u64;
-        }
-    }
-    let pointer = e.tile(function, op, pointer)?;
-    e.prepare(&pointer, &access)?;
     let mask = match mask {
-        Some(mask) => {
-            let mask = match e.bound(mask) {
-                Bound::Tile(mask) => mask,
+        Some(value) => {
+            let tile = match e.bound(value) {
+                Bound::Tile(tile) => tile,
                 Bound::Scalar(text) => {
                     let elem = Elem::Scalar(tilescope_ir::Scalar::I1);
                     e.make(String::from("mask"), shape, elem, TileKind::Splat(text))
                 }
                 Bound::Block(_) => return Err(e.unsupported(function, op, "a mask of this form")),
             };
-            e.prepare(&mask, &access)?;
-            Some(mask)
+            Some((tile, e.facts(function, value)))
         }
         None => None,
     };
+    Ok(Target {
+        pointer: e.tile(function, op, pointer)?,
+        facts: e.facts(function, pointer),
+        mask,
+        bytes: pointee(function, pointer).map_or(1, |elem| elem.bytes()) as u64,
+    })
+}
+
+/// Chooses the width of an access, and makes sure that its operands are at hand.
+fn accessed(e: &mut Emitter<'_>, target: &Target, shape: Shape) -> Result<Accessed> {
+    let layout = e.layout(shape);
+    let access = layout.identity();
+    let mut width = 1;
+    let mut one_mask = true;
+    if let Some((axis, run)) = run_of(&layout, shape) {
+        let facts = &target.facts;
+        let aligned = (facts.divisible.get(axis).copied().unwrap_or(1) / target.bytes).max(1);
+        let contiguous = facts.contiguous.get(axis).copied().unwrap_or(1);
+        width = (run as u64).min(contiguous).min(aligned).min((WIDEST / target.bytes).max(1)) as usize;
+        if let Some((_, facts)) = &target.mask {
+            let constant = facts.constant.get(axis).copied().unwrap_or(1);
+            one_mask = constant >= width as u64;
+        }
+    }
+    e.prepare(&target.pointer, &access)?;
+    if let Some((mask, _)) = &target.mask {
+        e.prepare(mask, &access)?;
+    }
     e.flush();
-    Ok(Accessed { pointer, mask, width, one_mask, layout, access })
+    Ok(Accessed {
+        pointer: target.pointer.clone(),
+        mask: target.mask.as_ref().map(|(mask, _)| mask.clone()),
+        width,
+        one_mask,
+        layout,
+        access,
+    })
 }
 
 /// The mask's text for the loop, and the suffix of the function that takes it.
@@ -186,13 +207,34 @@ pub fn load(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
         Some(Bound::Scalar(text)) => Some(e.make(String::from("other"), shape, elem, TileKind::Splat(text))),
         _ => None,
     };
+    let target = target(e, function, op, pointer, mask, shape)?;
+    load_tile(e, function, op, shape, elem, &target, other, volatile)
+}
+
+/// A load of a tile; `other` is for masked-off lanes, else zero.
+#[allow(clippy::too_many_arguments, reason = "what a load is")]
+pub(super) fn load_tile(
+    e: &mut Emitter<'_>,
+    function: &Function,
+    op: OpId,
+    shape: Shape,
+    elem: Elem,
+    target: &Target,
+    other: Option<Rc<Tile>>,
+    volatile: bool,
+) -> Result<()> {
+    let data = &function.ops[op];
+    let Some(&result) = data.results.first() else { return Ok(()) };
+    let ctype = e.type_of(elem)?;
+    let zero = text::literal(elem, 0);
     let identity = e.layout(shape).identity();
     if let Some(other) = &other {
         e.prepare(other, &identity)?;
     }
-    let mut a = accessed(e, function, op, pointer, mask, shape)?;
+    let mut a = accessed(e, target, shape)?;
     if volatile {
         a.width = 1;
+        a.one_mask = true;
     }
     e.note(data);
     let name = e.name_of(function, result);
@@ -243,15 +285,31 @@ pub fn store(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
         Bound::Scalar(text) => e.make(String::from("value"), shape, elem, TileKind::Splat(text)),
         Bound::Block(_) => return Err(e.unsupported(function, op, "a store of descriptors")),
     };
+    let target = target(e, function, op, pointer, mask, shape)?;
+    store_tile(e, function, op, shape, elem, &target, &tile)
+}
+
+/// A store of a tile: each element by one thread.
+pub(super) fn store_tile(
+    e: &mut Emitter<'_>,
+    function: &Function,
+    op: OpId,
+    shape: Shape,
+    elem: Elem,
+    target: &Target,
+    tile: &Rc<Tile>,
+) -> Result<()> {
+    let data = &function.ops[op];
+    let ctype = e.type_of(elem)?;
     let access = e.layout(shape).identity();
-    e.prepare(&tile, &access)?;
-    let a = accessed(e, function, op, pointer, mask, shape)?;
+    e.prepare(tile, &access)?;
+    let a = accessed(e, target, shape)?;
     e.note(data);
     e.open_registers(a.layout.registers(), a.width);
     let mut body = Body::default();
     let mut inner = Body::default();
     let variable = if a.width == 1 { "r" } else { "q" };
-    let element = e.element(&mut inner, &tile, &a.access, variable)?;
+    let element = e.element(&mut inner, tile, &a.access, variable)?;
     let name = e.names.fresh("out");
     body.lines.push(format!("{ctype} {name}[{}];", a.width));
     if a.width == 1 {

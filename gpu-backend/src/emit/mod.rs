@@ -8,6 +8,7 @@
 
 mod arith;
 mod atomic;
+mod block;
 mod cast;
 mod compare;
 mod control;
@@ -126,7 +127,7 @@ pub fn generate(
         launch,
         lines,
         plan: plan::plan(function, &known, warps),
-        scopes: vec![Scope::new(kernel, function, known)],
+        scopes: vec![Scope::new(function, known)],
         names: Names::default(),
         out: Vec::new(),
         indent: 1,
@@ -153,7 +154,6 @@ pub fn generate(
 
 /// A function being emitted: the kernel, or a callee.
 struct Scope {
-    func: FuncId,
     values: HashMap<ValueId, Bound>,
     known: Known,
     uses: HashMap<ValueId, u32>,
@@ -164,7 +164,7 @@ struct Scope {
 }
 
 impl Scope {
-    fn new(func: FuncId, function: &Function, known: Known) -> Scope {
+    fn new(function: &Function, known: Known) -> Scope {
         let mut uses: HashMap<ValueId, u32> = HashMap::new();
         for (_, op) in function.ops.iter() {
             for &value in op.operands.iter().chain(op.successors.iter().flat_map(|s| &s.args)) {
@@ -172,7 +172,6 @@ impl Scope {
             }
         }
         Scope {
-            func,
             values: HashMap::new(),
             known,
             uses,
@@ -233,6 +232,7 @@ impl<'m> Emitter<'m> {
                         strides: numbers(&data.strides),
                         offsets: Vec::new(),
                         nan: false,
+                        align: crate::analysis::aligned(data.offset.wrapping_mul(data.dtype.bytes() as i64)),
                     }))
                 }
                 (_, Type::Scalar(elem)) => {
@@ -539,17 +539,17 @@ delegate! {
     join => shape::join;
     split => shape::split;
     cat => shape::cat;
-    gather => refuse;
+    gather => reduce::gather;
     program_id => control::program_id;
     num_programs => control::num_programs;
     add_ptr => memory::add_ptr;
     load => memory::load;
     store => memory::store;
-    make_tensor_ptr => refuse;
-    advance => refuse;
-    make_tensor_descriptor => refuse;
-    descriptor_load => refuse;
-    descriptor_store => refuse;
+    make_tensor_ptr => block::make_tensor_ptr;
+    advance => block::advance;
+    make_tensor_descriptor => block::make_tensor_descriptor;
+    descriptor_load => block::descriptor_load;
+    descriptor_store => block::descriptor_store;
     descriptor_gather => refuse;
     descriptor_scatter => refuse;
     descriptor_reduce => refuse;
@@ -578,7 +578,7 @@ delegate! {
     cond_br => control::cond_br;
     assert => control::nothing;
     assume => control::nothing;
-    print => control::nothing;
+    print => refuse;
     barrier => control::barrier;
     grid_dependency => control::nothing;
 }

@@ -371,3 +371,50 @@ pub fn histogram(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<(
     e.bind(result, Bound::Tile(tile));
     Ok(())
 }
+
+/// `tt.gather`: the source in shared memory, read at the indices.
+pub fn gather(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
+    let data = &function.ops[op];
+    let (&[source, index], Some(&result), Attrs::Gather { axis, .. }) =
+        (&data.operands[..], data.results.first(), &data.attrs)
+    else {
+        return Ok(());
+    };
+    let axis = *axis as usize;
+    let (source, index) = (e.tile(function, op, source)?, e.tile(function, op, index)?);
+    let Type::Tile(shape, elem) = function.ty(result) else { return Ok(()) };
+    let ctype = e.type_of(elem)?;
+    let layout = e.layout(shape);
+    let access = layout.identity();
+    e.prepare(&index, &access)?;
+    e.flush();
+    e.note(data);
+    let name = e.name_of(function, result);
+    let registers = layout.registers();
+    e.line(format!("{ctype} {name}[{registers}];"));
+    let row = source.shape.dims().last().unwrap_or(1).max(1);
+    let shared = e.shared(super::dot::staged_bytes(source.shape.elements(), row, elem.bytes()) as u32);
+    let slots = e.names.fresh("slots");
+    e.open("{");
+    e.line(format!("{ctype}* const {slots} = ts::at<{ctype}>{shared};"));
+    super::dot::stage(e, &source, &slots, &ctype, row, "$0")?;
+    e.line("ts::barrier();");
+    let mut body = super::loops::Body::default();
+    let picked = e.element(&mut body, &index, &access, "r")?;
+    let across = access.through(&crate::layout::IndexMap::across(source.shape, shape, axis));
+    let base = e.index(&across, "r");
+    let shift = crate::layout::dimension_base(source.shape, axis);
+    let size = source.shape.dim(axis);
+    e.open_registers(registers, 1);
+    e.put(&mut body);
+    // An index outside reads nothing.
+    e.line(format!(
+        "{name}[r] = ts::as_unsigned({picked}) < {size}u ? {slots}[ts::padded<{ctype}, {row}>(({base}) + (int({picked}) << {shift}))] : {};",
+        text::literal(elem, 0)
+    ));
+    e.close("}");
+    e.close("}");
+    let tile = e.make(name, shape, elem, TileKind::Array { layout });
+    e.bind(result, Bound::Tile(tile));
+    Ok(())
+}

@@ -30,6 +30,8 @@ pub struct BlockPointer {
     pub offsets: Vec<String>,
     /// What lanes outside read: NaN instead of zero.
     pub nan: bool,
+    /// Alignment of the base, in bytes.
+    pub align: u64,
 }
 
 /// A tile: registers, or a formula that is computed where it is used.

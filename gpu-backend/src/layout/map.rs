@@ -16,6 +16,11 @@ impl IndexMap {
         set.fold(0, |sum, (_, source)| sum ^ source)
     }
 
+    /// The coordinate along a dimension, as an index of a tile of that dimension alone.
+    pub fn dimension(shape: Shape, axis: usize) -> IndexMap {
+        IndexMap::by_dimension(shape, |d, bit| (d == axis).then_some(bit))
+    }
+
     /// An index of the result that reads this index of the operand, for a single bit; none if there is none.
     pub fn preimage(&self, bit: u32) -> Option<u32> {
         if bit == 0 {

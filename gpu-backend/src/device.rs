@@ -1,0 +1,350 @@
+//! A GPU through the driver: memory, launches, timing. Loaded at run time; without it an error says what is missing.
+
+use std::ffi::{CString, c_void};
+
+use cudarc::driver::{DriverError, result, sys};
+use tilescope_diagnostics::{Error, Result};
+use tilescope_launch::{Launch, Memory, Tensor};
+
+use crate::emit::{Generated, Parameter};
+use crate::nvrtc::Image;
+
+/// Shared memory that a block has without asking, in bytes.
+const PLAIN_SHARED: u32 = 48 << 10;
+
+/// A device, with a context and a stream.
+#[derive(Debug)]
+pub struct Device {
+    stream: sys::CUstream,
+    name: String,
+    capability: (i32, i32),
+    driver: i32,
+    most_shared: i32,
+}
+
+/// A kernel on a device.
+#[derive(Debug)]
+pub struct Loaded {
+    module: sys::CUmodule,
+    function: sys::CUfunction,
+    threads: u32,
+    shared_bytes: u32,
+}
+
+/// A launch's allocations on a device.
+#[derive(Debug)]
+pub struct Buffers {
+    addresses: Vec<(sys::CUdeviceptr, usize)>,
+}
+
+/// What the driver reports, in words; `what` was being done.
+fn translated(error: DriverError, what: &str) -> Box<Error> {
+    use sys::cudaError_enum as E;
+    let code = error.0;
+    match code {
+        E::CUDA_ERROR_NO_DEVICE => Error::unsupported("there is no GPU: the driver finds no CUDA device"),
+        E::CUDA_ERROR_INSUFFICIENT_DRIVER | E::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH => {
+            Error::unsupported("the GPU's driver is too old: version 525 or later is needed")
+        }
+        E::CUDA_ERROR_UNSUPPORTED_PTX_VERSION | E::CUDA_ERROR_NO_BINARY_FOR_GPU => {
+            Error::unsupported("the GPU's driver is older than the installed NVRTC: update it, or install an older NVRTC")
+        }
+        E::CUDA_ERROR_OUT_OF_MEMORY => Error::input(format!("not enough memory on the GPU: {what}")),
+        E::CUDA_ERROR_ILLEGAL_ADDRESS | E::CUDA_ERROR_MISALIGNED_ADDRESS => {
+            Error::input("the kernel accessed memory on the GPU that it may not, and was stopped")
+                .help("run it without --backend gpu: the checks of the interpreter say where")
+        }
+        _ => Error::unsupported(format!("the GPU's driver fails at {what}: {code:?}")),
+    }
+}
+
+trait Translate<T> {
+    fn at(self, what: &str) -> Result<T>;
+}
+
+impl<T> Translate<T> for std::result::Result<T, DriverError> {
+    fn at(self, what: &str) -> Result<T> {
+        self.map_err(|error| translated(error, what))
+    }
+}
+
+impl Device {
+    /// Opens the device with this number.
+    ///
+    /// # Errors
+    /// Unsupported, without a driver or such a device.
+    pub fn open(ordinal: u32) -> Result<Device> {
+        // SAFETY: loads a library by its well-known name; its initialisers are NVIDIA's.
+        if !unsafe { sys::is_culib_present() } {
+            return Err(Error::unsupported("there is no GPU driver: libcuda.so is not found"));
+        }
+        result::init().at("its start")?;
+        let count = result::device::get_count().at("counting devices")?;
+        if i64::from(ordinal) >= i64::from(count) {
+            return Err(Error::unsupported(format!("there is no GPU {ordinal}: the driver finds {count}")));
+        }
+        let device = result::device::get(ordinal as i32).at("opening the device")?;
+        let mut driver = 0;
+        // SAFETY: `driver` lives until the call returns.
+        unsafe { sys::cuDriverGetVersion(&mut driver) };
+        use sys::CUdevice_attribute as A;
+        // SAFETY: the device is the driver's own.
+        let attribute = |which| unsafe { result::device::get_attribute(device, which) };
+        let capability = (
+            attribute(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR).at("asking for its kind")?,
+            attribute(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR).at("asking for its kind")?,
+        );
+        let most_shared =
+            attribute(A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN).at("asking for its memory")?;
+        // SAFETY: the primary context is kept for the process's lifetime.
+        let context = unsafe { result::primary_ctx::retain(device) }.at("making a context")?;
+        // SAFETY: the context was just made.
+        unsafe { result::ctx::set_current(context) }.at("making a context")?;
+        let stream = result::stream::create(result::stream::StreamKind::NonBlocking).at("making a stream")?;
+        Ok(Device {
+            stream,
+            name: result::device::get_name(device).unwrap_or_default(),
+            capability,
+            driver,
+            most_shared,
+        })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The driver's version, as CUDA numbers it: 13000 is 13.0.
+    pub fn driver(&self) -> i32 {
+        self.driver
+    }
+
+    /// The architecture to compile for: `sm_90a`.
+    pub fn architecture(&self) -> String {
+        let (major, minor) = self.capability;
+        let suffix = if major >= 9 { "a" } else { "" };
+        format!("sm_{major}{minor}{suffix}")
+    }
+
+    /// Loads a compiled kernel.
+    ///
+    /// # Errors
+    /// More shared memory than the device has; what the driver says.
+    pub fn load(&self, kernel: &Generated, image: &Image) -> Result<Loaded> {
+        if i64::from(kernel.shared_bytes) > i64::from(self.most_shared) {
+            return Err(Error::unsupported(format!(
+                "`{}` wants {} bytes of shared memory; {} has {} for a block",
+                kernel.name, kernel.shared_bytes, self.name, self.most_shared
+            )));
+        }
+        // SAFETY: an ELF image that NVRTC made; the driver copies it.
+        let module = unsafe { result::module::load_data(image.code.as_ptr().cast()) }.at("loading the kernel")?;
+        let name = CString::new(kernel.name.as_str()).unwrap_or_default();
+        // SAFETY: the module was just loaded.
+        let function = unsafe { result::module::get_function(module, name) }.at("finding the kernel")?;
+        if kernel.shared_bytes > PLAIN_SHARED {
+            let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: the function is of the module above.
+            unsafe { result::function::set_function_attribute(function, most, kernel.shared_bytes as i32) }
+                .at("asking for shared memory")?;
+        }
+        Ok(Loaded {
+            module,
+            function,
+            threads: kernel.threads,
+            shared_bytes: kernel.shared_bytes,
+        })
+    }
+
+    /// Copies a launch's memory to the device.
+    ///
+    /// # Errors
+    /// Not enough memory there; storage that is only made when it is touched.
+    pub fn upload(&self, memory: &Memory, tensors: &[Tensor]) -> Result<Buffers> {
+        let total: usize = memory.allocations.iter().map(|a| a.bytes.len()).sum();
+        let mut buffers = Buffers { addresses: Vec::new() };
+        for allocation in &memory.allocations {
+            if allocation.deferred.is_some() {
+                return Err(Error::unsupported(format!(
+                    "`{}` is too large to be copied to a GPU: its data are only made where they are touched",
+                    allocation.name
+                )));
+            }
+            let size = allocation.bytes.len();
+            // SAFETY: fresh memory of that size, freed when the buffers are dropped.
+            let address = unsafe { result::malloc_sync(size.max(1)) }
+                .at(&format!("`{}` wants {size} bytes, all arguments {total}", allocation.name))?;
+            buffers.addresses.push((address, size));
+            // SAFETY: the buffer has the size of the bytes.
+            unsafe { result::memcpy_htod_sync(address, &allocation.bytes) }.at("copying to the GPU")?;
+        }
+        for tensor in tensors.iter().filter(|t| !t.pointers.is_empty()) {
+            let addresses = tensor.pointers.iter().map(|id| tensors.get(id.0 as usize).map_or(0, |t| buffers.address(t)));
+            let addresses: Vec<u64> = addresses.collect();
+            let base = buffers.addresses.get(tensor.allocation.0 as usize).map_or(0, |a| a.0);
+            for run in tensor.runs() {
+                for i in 0..run.count {
+                    let place = base.wrapping_add_signed((run.position + i as i64 * run.stride) * 8);
+                    let value = addresses.get((run.first + i) as usize).copied().unwrap_or(0);
+                    // SAFETY: the element lies in the tensor's allocation.
+                    unsafe { result::memcpy_htod_sync(place, &[value]) }.at("copying to the GPU")?;
+                }
+            }
+        }
+        Ok(buffers)
+    }
+
+    /// Memory for tensors, filled with repetitions of a pattern for each type; for measuring.
+    ///
+    /// # Errors
+    /// Not enough memory.
+    pub fn blank(&self, tensors: &[Tensor], pattern: &dyn Fn(tilescope_launch::Dtype) -> Vec<u8>) -> Result<Buffers> {
+        let mut buffers = Buffers { addresses: Vec::new() };
+        for tensor in tensors {
+            let size = tensor.elements() as usize * tensor.dtype.bytes();
+            // SAFETY: fresh memory of that size, freed when the buffers are dropped.
+            let address = unsafe { result::malloc_sync(size.max(1)) }.at(&format!("`{}` wants {size} bytes", tensor.name))?;
+            buffers.addresses.push((address, size));
+            let pattern = pattern(tensor.dtype);
+            let mut done = pattern.len().min(size);
+            // SAFETY: within the buffer.
+            unsafe { result::memcpy_htod_sync(address, &pattern[..done]) }.at("copying to the GPU")?;
+            while done < size {
+                let more = done.min(size - done);
+                // SAFETY: both parts lie in the buffer and do not overlap.
+                unsafe { result::memcpy_dtod_sync(address + done as u64, address, more) }.at("filling memory")?;
+                done += more;
+            }
+        }
+        Ok(buffers)
+    }
+
+    /// Copies the allocations back.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn download(&self, buffers: &Buffers, memory: &mut Memory, tensors: &[Tensor]) -> Result<()> {
+        for (index, (allocation, &(address, _))) in memory.allocations.iter_mut().zip(&buffers.addresses).enumerate() {
+            // Addresses are of no use here.
+            if tensors.iter().any(|t| t.allocation.0 as usize == index && !t.pointers.is_empty()) {
+                continue;
+            }
+            // SAFETY: the buffer has the size of the bytes.
+            unsafe { result::memcpy_dtoh_sync(&mut allocation.bytes[..], address) }.at("copying from the GPU")?;
+        }
+        Ok(())
+    }
+
+    /// Starts a kernel; it may still run when this returns.
+    ///
+    /// # Errors
+    /// A grid that no GPU takes; what the driver says.
+    pub fn start(&self, loaded: &Loaded, kernel: &Generated, launch: &Launch, buffers: &Buffers) -> Result<()> {
+        let [x, y, z] = launch.grid;
+        if x == 0 || y == 0 || z == 0 {
+            return Ok(());
+        }
+        if x > 0x7fff_ffff || y > 65535 || z > 65535 {
+            return Err(Error::unsupported(format!(
+                "a grid of {x} x {y} x {z} programs: a GPU takes 2147483647 x 65535 x 65535"
+            )));
+        }
+        let mut values: Vec<u64> = kernel
+            .parameters
+            .iter()
+            .map(|parameter| match parameter {
+                Parameter::Tensor(id) => launch.tensors.get(id.0 as usize).map_or(0, |t| buffers.address(t)),
+                Parameter::Scalar { bits, .. } => *bits,
+            })
+            .collect();
+        let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|v| std::ptr::from_mut(v).cast()).collect();
+        // SAFETY: as many parameters as the kernel has, each at least as large as its type (numbers are little-endian); buffers
+        // outlive the kernel, as they are freed by the driver after it.
+        unsafe {
+            result::launch_kernel(
+                loaded.function,
+                (x as u32, y as u32, z as u32),
+                (loaded.threads, 1, 1),
+                loaded.shared_bytes,
+                self.stream,
+                &mut pointers,
+            )
+        }
+        .at("starting the kernel")
+    }
+
+    /// Waits for everything that was started.
+    ///
+    /// # Errors
+    /// What went wrong in a kernel.
+    pub fn finish(&self) -> Result<()> {
+        // SAFETY: the stream is this device's own.
+        unsafe { result::stream::synchronize(self.stream) }.at("running the kernel")
+    }
+
+    /// Microseconds per call, `repeats` times: `calls` calls of `start` are captured in one graph, which is replayed between two events.
+    ///
+    /// # Errors
+    /// What `start` and the driver say.
+    pub fn time(&self, calls: usize, repeats: usize, start: &mut dyn FnMut(usize) -> Result<()>) -> Result<Vec<f64>> {
+        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        // SAFETY: the stream is this device's own; what is captured is launches on it.
+        unsafe { result::stream::begin_capture(self.stream, mode) }.at("recording launches")?;
+        let started = (0..calls).try_for_each(&mut *start);
+        // SAFETY: capture was begun above.
+        let graph = unsafe { result::stream::end_capture(self.stream) }.at("recording launches")?;
+        started?;
+        let mut executable: sys::CUgraphExec = std::ptr::null_mut();
+        // SAFETY: the graph was just captured.
+        unsafe { sys::cuGraphInstantiateWithFlags(&mut executable, graph, 0) }.result().at("preparing launches")?;
+        let flags = sys::CUevent_flags::CU_EVENT_DEFAULT;
+        let (begin, end) = (result::event::create(flags).at("timing")?, result::event::create(flags).at("timing")?);
+        let mut times = Vec::new();
+        for round in 0..repeats + 3 {
+            // SAFETY: events, stream and graph are alive.
+            let time = unsafe {
+                result::event::record(begin, self.stream).at("timing")?;
+                result::graph::launch(executable, self.stream).at("timing")?;
+                result::event::record(end, self.stream).at("timing")?;
+                result::stream::synchronize(self.stream).at("running the kernel")?;
+                result::event::elapsed(begin, end).at("timing")?
+            };
+            if round >= 3 {
+                times.push(f64::from(time) * 1e3 / calls as f64);
+            }
+        }
+        // SAFETY: made above, destroyed once.
+        unsafe {
+            let _ = result::event::destroy(begin);
+            let _ = result::event::destroy(end);
+            let _ = result::graph::exec_destroy(executable);
+            let _ = result::graph::destroy(graph);
+        }
+        Ok(times)
+    }
+}
+
+impl Buffers {
+    /// Address of a tensor's element (0, …, 0).
+    fn address(&self, tensor: &Tensor) -> u64 {
+        let base = self.addresses.get(tensor.allocation.0 as usize).map_or(0, |a| a.0);
+        base.wrapping_add_signed(tensor.offset.wrapping_mul(tensor.dtype.bytes() as i64))
+    }
+}
+
+impl Drop for Buffers {
+    fn drop(&mut self) {
+        for &(address, _) in &self.addresses {
+            // SAFETY: allocated by `upload`, freed once; a failed context leaves nothing to do.
+            let _ = unsafe { result::free_sync(address) };
+        }
+    }
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        // SAFETY: loaded by `load`, unloaded once.
+        let _ = unsafe { result::module::unload(self.module) };
+    }
+}

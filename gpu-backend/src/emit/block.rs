@@ -1,0 +1,150 @@
+//! Tensor descriptors and block pointers: plain loads and stores whose addresses and masks are formulas of the coordinates.
+//!
+//! Left out: the bulk copy engine; gathers, scatters and reductions through descriptors; block pointers that go round a loop.
+
+use std::rc::Rc;
+
+use tilescope_diagnostics::Result;
+use tilescope_ir::attrs::Padding;
+use tilescope_ir::{Attrs, Elem, Function, OpId, Scalar, Shape, Type, ValueId};
+
+use super::memory::{Target, load_tile, store_tile};
+use super::tile::{BlockPointer, Bound, Tile, TileKind};
+use super::{Emitter, text};
+use crate::analysis::Facts;
+use crate::layout::IndexMap;
+
+/// `tt.make_tensor_descriptor`: base, sizes, strides.
+pub fn make_tensor_descriptor(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
+    let data = &function.ops[op];
+    let (Some(&result), Some((&base, rest))) = (data.results.first(), data.operands.split_first()) else { return Ok(()) };
+    let rank = rest.len() / 2;
+    let wide = |e: &Emitter<'_>, values: &[ValueId]| values.iter().map(|&v| format!("ts::i64({})", e.scalar(v))).collect();
+    let pointer = BlockPointer {
+        base: e.scalar(base),
+        shape: wide(e, &rest[..rank]),
+        strides: wide(e, &rest[rank..]),
+        offsets: Vec::new(),
+        nan: matches!(data.attrs, Attrs::Padding(Padding::Nan)),
+        align: e.facts(function, base).divisible.first().copied().unwrap_or(1),
+    };
+    e.bind(result, Bound::Block(Rc::new(pointer)));
+    Ok(())
+}
+
+/// `tt.make_tensor_ptr`: base, sizes, strides, offsets.
+pub fn make_tensor_ptr(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
+    let data = &function.ops[op];
+    Err(e.unsupported(function, op, format!("{}, a block pointer,", data.code)))
+}
+
+/// `tt.advance`.
+pub fn advance(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
+    make_tensor_ptr(e, function, op)
+}
+
+/// The block of a descriptor that starts at these coordinates: pointers and masks.
+fn target(e: &mut Emitter<'_>, function: &Function, op: OpId, descriptor: ValueId, indices: &[ValueId]) -> Result<(Target, Shape, Elem, bool)> {
+    let Type::Descriptor { block, elem, .. } = function.ty(descriptor) else {
+        return Err(e.unsupported(function, op, "a descriptor of this form"));
+    };
+    let Bound::Block(pointer) = e.bound(descriptor) else {
+        return Err(e.unsupported(function, op, "a descriptor of this form"));
+    };
+    let rank = block.rank();
+    if rank > 9 || indices.len() != rank || pointer.strides.len() != rank || pointer.shape.len() != rank {
+        return Err(e.unsupported(function, op, format!("a descriptor of rank {rank}")));
+    }
+    let (elem, bytes) = (Elem::Scalar(elem), elem.bytes() as u64);
+    let mut coordinates = Vec::new();
+    let (mut offsets, mut masks) = (Vec::new(), Vec::new());
+    let mut align = pointer.align;
+    for axis in 0..rank {
+        let dim = Shape::new(&[block.dim(axis) as u64]).unwrap_or(block);
+        let range = e.make(String::from("i"), dim, Elem::Scalar(Scalar::I32), TileKind::Range { start: 0 });
+        let map = IndexMap::dimension(block, axis);
+        coordinates.push(e.make(String::from("i"), block, Elem::Scalar(Scalar::I32), TileKind::View { map, operand: range }));
+        let start = e.scalar(indices[axis]);
+        let at = format!("(ts::i64({start}) + ${axis})");
+        let stride = &pointer.strides[axis];
+        offsets.push(format!("{at} * {stride}"));
+        masks.push(format!("{at} >= 0 && {at} < {}", pointer.shape[axis]));
+        let step = stride.trim_end_matches("LL").parse::<i64>().map_or(1, crate::analysis::aligned);
+        let from = e.facts(function, indices[axis]).divisible.first().copied().unwrap_or(1);
+        align = align.min(from.saturating_mul(step).saturating_mul(bytes));
+        if axis + 1 < rank {
+            align = align.min(step.saturating_mul(bytes));
+        }
+    }
+    let last = rank.saturating_sub(1);
+    let unit = pointer.strides.get(last).is_some_and(|s| s == "1LL");
+    let mut facts = Facts::unknown(Type::Tile(block, elem));
+    let mut mask_facts = facts.clone();
+    if unit && rank > 0 {
+        let whole = block.dim(last) as u64;
+        facts.contiguous[last] = whole;
+        facts.divisible[last] = align;
+        let start = e.facts(function, indices[last]).divisible.first().copied().unwrap_or(1);
+        let size = pointer.shape[last].trim_end_matches("LL").parse::<i64>().map_or(1, crate::analysis::aligned);
+        mask_facts.constant[last] = whole.min(start).min(size);
+    }
+    let pointee = match elem {
+        Elem::Scalar(scalar) => Elem::Ptr(tilescope_ir::Pointer::to(scalar)),
+        other => other,
+    };
+    let formula = |e: &mut Emitter<'_>, name: &str, elem: Elem, text: String| -> Rc<Tile> {
+        let kind = TileKind::Op { text, operands: coordinates.clone() };
+        e.make(String::from(name), block, elem, kind)
+    };
+    let address = formula(e, "address", pointee, format!("{} + ({})", pointer.base, offsets.join(" + ")));
+    let mask = formula(e, "inside", Elem::Scalar(Scalar::I1), masks.join(" && "));
+    let target = Target { pointer: address, facts, mask: Some((mask, mask_facts)), bytes };
+    Ok((target, block, elem, pointer.nan))
+}
+
+/// The same elements in another shape of as many.
+fn reshaped(e: &mut Emitter<'_>, tile: Rc<Tile>, shape: Shape) -> Rc<Tile> {
+    match tile.shape == shape {
+        true => tile,
+        false => {
+            let (name, elem) = (tile.name.clone(), tile.elem);
+            e.make(name, shape, elem, TileKind::View { map: IndexMap::same(shape), operand: tile })
+        }
+    }
+}
+
+/// `tt.descriptor_load`.
+pub fn descriptor_load(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
+    let data = &function.ops[op];
+    let (Some((&descriptor, indices)), Some(&result)) = (data.operands.split_first(), data.results.first()) else { return Ok(()) };
+    let (target, block, elem, nan) = target(e, function, op, descriptor, indices)?;
+    let other = match elem {
+        Elem::Scalar(scalar) if nan && scalar.is_float() => {
+            let bits = match scalar {
+                Scalar::F64 => 0x7ff8_0000_0000_0000,
+                Scalar::F32 => 0x7fc0_0000,
+                Scalar::F16 => 0x7e00,
+                Scalar::BF16 => 0x7fc0,
+                _ => 0x7f,
+            };
+            Some(e.make(String::from("nan"), block, elem, TileKind::Splat(text::literal(elem, bits))))
+        }
+        _ => None,
+    };
+    load_tile(e, function, op, block, elem, &target, other, false)?;
+    if let (Bound::Tile(tile), Some(shape)) = (e.bound(result), function.ty(result).shape()) {
+        let tile = reshaped(e, tile, shape);
+        e.bind(result, Bound::Tile(tile));
+    }
+    Ok(())
+}
+
+/// `tt.descriptor_store`: descriptor, value, coordinates.
+pub fn descriptor_store(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
+    let data = &function.ops[op];
+    let [descriptor, value, ref indices @ ..] = data.operands[..] else { return Ok(()) };
+    let (target, block, elem, _) = target(e, function, op, descriptor, indices)?;
+    let tile = e.tile(function, op, value)?;
+    let tile = reshaped(e, tile, block);
+    store_tile(e, function, op, block, elem, &target, &tile)
+}

@@ -1,0 +1,197 @@
+//! A launch file with its TTIR: generated, interpreted, compared.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use libtest_mimic::Failed;
+use tilescope_diagnostics::Source;
+use tilescope_gpu_backend::{Generated, Options, generate};
+use tilescope_interpreter::{Control, Prepared};
+use tilescope_ir::{FuncId, VerifiedModule};
+use tilescope_launch::expr::Value;
+use tilescope_launch::{Bound, Dtype, Launch, LaunchFile, Memory, NoFiles, Overrides, Signature};
+
+/// Sizes that the fibers of a test get through, in place of those in the launch file.
+const SMALL: &[(&str, i64)] = &[
+    ("n_rows", 67),
+    ("n_elements", 5003),
+    ("n_batch", 1),
+    ("n_heads", 2),
+    ("n_ctx", 101),
+    ("M", 100),
+    ("N", 90),
+    ("K", 50),
+];
+
+/// A launch to be run by both engines.
+pub struct Case {
+    pub bound: Bound,
+    module: Arc<VerifiedModule>,
+    function: FuncId,
+}
+
+/// The TTIR text of a launch file.
+pub fn ttir_of(launch: &Path) -> PathBuf {
+    PathBuf::from(launch.to_string_lossy().replace(".launch.toml", ".ttir"))
+}
+
+fn read(path: &Path) -> Result<Arc<Source>, Failed> {
+    let text = std::fs::read_to_string(path).map_err(|why| format!("{}: {why}", path.display()))?;
+    Ok(Source::new(path.display().to_string(), text))
+}
+
+/// Name and range of each variable that the launch file gives one.
+#[allow(dead_code, reason = "of the runner for GPUs")]
+pub fn ranges(path: &Path) -> Vec<(String, i64, i64)> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let Ok(file) = LaunchFile::parse(Source::new("launch", text)) else { return Vec::new() };
+    let bounds = file.vars().iter().filter_map(|v| {
+        let line = v.range.clone()?;
+        Some((v.name.clone(), line.0, line.1))
+    });
+    bounds.collect()
+}
+
+/// Sizes whose outputs are small enough to be kept in the repository.
+#[allow(dead_code, reason = "of the runner for GPUs")]
+pub fn tiny(path: &Path) -> Vec<(String, i64)> {
+    let limit = |name: &str, value: i64| match name {
+        "n_rows" => 3,
+        "n_cols" => 300,
+        "n_elements" => 300,
+        "n_ctx" => 37,
+        _ => value.min(21),
+    };
+    small(path).into_iter().map(|(n, v)| (n.clone(), limit(&n, v))).collect()
+}
+
+/// The values of [`SMALL`] for the variables that a launch file has.
+pub fn small(path: &Path) -> Vec<(String, i64)> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let Ok(file) = LaunchFile::parse(Source::new("launch", text)) else { return Vec::new() };
+    let has = |name: &str| file.vars().iter().any(|v| v.name == name);
+    SMALL.iter().filter(|(name, _)| has(name)).map(|&(n, v)| (n.to_string(), v)).collect()
+}
+
+impl Case {
+    pub fn open(path: &Path, vars: &[(String, i64)]) -> Result<Case, Failed> {
+        let module = tilescope_ir::text::parse(&read(&ttir_of(path))?).map_err(|e| format!("{e:?}"))?;
+        let module = VerifiedModule::new(module).map_err(|e| format!("{e:?}"))?;
+        let (function, _) = module.kernels().next().ok_or("no kernel")?;
+        let file = LaunchFile::parse(read(path)?).map_err(|e| format!("{e:?}"))?;
+        let overrides = Overrides {
+            vars: vars.iter().map(|(n, v)| (n.clone(), Value::Int((*v).into()))).collect(),
+            ..Overrides::default()
+        };
+        let bound = file.bind(&[Signature::of(&module, function)], &overrides).map_err(|e| format!("{e:?}"))?;
+        Ok(Case {
+            bound,
+            module: Arc::new(module),
+            function,
+        })
+    }
+
+    pub fn launch(&self) -> &Launch {
+        &self.bound.launches[0]
+    }
+
+    pub fn memory(&self) -> Result<Memory, Failed> {
+        self.bound.allocate(&NoFiles, u64::MAX).map_err(|e| format!("{e:?}").into())
+    }
+
+    /// The generated kernel, or the message of the refusal.
+    pub fn generate(&self, options: Options) -> Result<Generated, String> {
+        generate(&self.module, self.function, self.launch(), options, &|_, _| None).map_err(|e| e.message.clone())
+    }
+
+    /// The memory as the interpreter leaves it.
+    pub fn interpret(&self) -> Result<Memory, Failed> {
+        let mut memory = self.memory()?;
+        let control = Control {
+            cancel: &AtomicBool::new(false),
+            progress: &|_| (),
+        };
+        let options = tilescope_interpreter::Options::default();
+        let prepared =
+            Prepared::new(&self.module, self.function, self.launch(), options).map_err(|e| format!("{e:?}"))?;
+        prepared.run(&mut memory, &control).map_err(|e| format!("{e:?}"))?;
+        Ok(memory)
+    }
+
+    /// Fails where outputs differ by more than their type's tolerance.
+    pub fn compare(&self, expected: &Memory, actual: &[Vec<u8>]) -> Result<(), Failed> {
+        for tensor in self.bound.tensors() {
+            let index = tensor.allocation.0 as usize;
+            let mut other = Memory::default();
+            for (allocation, bytes) in expected.allocations.iter().zip(actual) {
+                let mut copy = tilescope_launch::Bytes::zeroed(bytes.len()).ok_or("no memory")?;
+                copy.copy_from_slice(bytes);
+                other.allocations.push(tilescope_launch::Allocation {
+                    name: allocation.name.clone(),
+                    base: allocation.base,
+                    bytes: copy,
+                    deferred: None,
+                });
+            }
+            let elements = tensor.elements();
+            let (want, got) = (expected.gather(tensor, 0, elements), other.gather(tensor, 0, elements));
+            if let Some(why) = difference(tensor.dtype, &want, &got) {
+                return Err(format!("`{}` (allocation {index}) differs: {why}", tensor.name).into());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn bits(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b))
+}
+
+/// The first element that differs by too much, and how many do.
+fn difference(dtype: Dtype, want: &[u8], got: &[u8]) -> Option<String> {
+    let size = dtype.bytes();
+    let (relative, absolute) = match dtype {
+        Dtype::F64 => (1e-9, 1e-10),
+        Dtype::F32 => (2e-5, 1e-5),
+        Dtype::F16 => (2e-3, 2e-3),
+        Dtype::BF16 => (1.6e-2, 1.6e-2),
+        _ if dtype.is_float() => (0.13, 0.01),
+        _ => (0.0, 0.0),
+    };
+    let pairs = || want.chunks_exact(size).zip(got.chunks_exact(size));
+    let largest = pairs()
+        .map(|(w, _)| dtype.decode_float(bits(w)).abs())
+        .filter(|x| x.is_finite())
+        .fold(0.0, f64::max);
+    let differs = |w: u64, g: u64| {
+        if w == g {
+            return false;
+        }
+        if !dtype.is_float() {
+            return true;
+        }
+        let (w, g) = (dtype.decode_float(w), dtype.decode_float(g));
+        if w.is_nan() && g.is_nan() || w == g {
+            return false;
+        }
+        let close = (w - g).abs() <= relative * w.abs() + absolute * largest;
+        !close
+    };
+    let wrong: Vec<usize> = pairs().enumerate().filter(|(_, (w, g))| differs(bits(w), bits(g))).map(|(i, _)| i).collect();
+    let &first = wrong.first()?;
+    let show = |bytes: &[u8]| {
+        let raw = bits(&bytes[first * size..][..size]);
+        match dtype.is_float() {
+            true => format!("{:e}", dtype.decode_float(raw)),
+            false => format!("{raw:#x}"),
+        }
+    };
+    Some(format!(
+        "{} of {} elements, the first is {first}: {} instead of {}",
+        wrong.len(),
+        want.len() / size,
+        show(got),
+        show(want)
+    ))
+}

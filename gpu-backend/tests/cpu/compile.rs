@@ -1,0 +1,124 @@
+//! Compiles a generated kernel with a `main` that reads the allocations, runs the grid and writes them back.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use libtest_mimic::Failed;
+use tilescope_gpu_backend::emit::{CPU_HEADER, HEADER, HEADER_NAME};
+use tilescope_gpu_backend::{Generated, Parameter};
+
+use crate::case::Case;
+
+/// The C++ compiler, if there is one.
+pub fn compiler() -> Option<String> {
+    let name = std::env::var("CXX").unwrap_or_else(|_| String::from("c++"));
+    let ran = Command::new(&name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    ran.is_ok_and(|status| status.success()).then_some(name)
+}
+
+fn main_of(case: &Case, generated: &Generated) -> String {
+    let launch = case.launch();
+    let arguments: Vec<String> = generated
+        .parameters
+        .iter()
+        .enumerate()
+        .map(|(index, parameter)| match parameter {
+            Parameter::Tensor(id) => {
+                let tensor = &launch.tensors[id.0 as usize];
+                let offset = tensor.offset * tensor.dtype.bytes() as i64;
+                format!("of<{index}>(kernel, memory[{}] + {offset})", tensor.allocation.0)
+            }
+            Parameter::Scalar { bits, .. } => format!("number<{index}>(kernel, {bits}ull)"),
+        })
+        .collect();
+    let grid: Vec<String> = launch.grid.iter().map(u64::to_string).collect();
+    format!(
+        r#"
+#include <tuple>
+template <size_t I, class... A> auto of(void (*)(A...), unsigned char* p) {{
+    return reinterpret_cast<std::tuple_element_t<I, std::tuple<A...>>>(p);
+}}
+template <size_t I, class... A> auto number(void (*)(A...), unsigned long long bits) {{
+    std::tuple_element_t<I, std::tuple<A...>> value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}}
+int main() {{
+    std::vector<unsigned char*> memory;
+    std::vector<size_t> sizes;
+    unsigned long long size;
+    while (fread(&size, 8, 1, stdin) == 1) {{
+        unsigned char* p = static_cast<unsigned char*>(aligned_alloc(512, (size + 1023) / 512 * 512));
+        if (fread(p, 1, size, stdin) != size) return 2;
+        memory.push_back(p);
+        sizes.push_back(size);
+    }}
+    const unsigned grid[3] = {{{}}};
+    auto const kernel = &{};
+    ts::cpu::run(grid, {}, {}, [&] {{ kernel({}); }});
+    for (size_t i = 0; i < memory.size(); ++i) fwrite(memory[i], 1, sizes[i], stdout);
+    return 0;
+}}
+"#,
+        grid.join(", "),
+        generated.name,
+        generated.threads,
+        generated.shared_bytes,
+        arguments.join(", ")
+    )
+}
+
+/// Compiles; gives the program.
+pub fn compile(name: &str, case: &Case, generated: &Generated) -> Result<PathBuf, Failed> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cpu");
+    std::fs::create_dir_all(&folder)?;
+    std::fs::write(folder.join(HEADER_NAME), HEADER)?;
+    std::fs::write(folder.join("cpu.h"), CPU_HEADER)?;
+    let source = folder.join(format!("{name}.cpp"));
+    let text = format!("#define TILESCOPE_CPU\n{}{}", generated.source, main_of(case, generated));
+    std::fs::write(&source, text)?;
+    let program = folder.join(name);
+    let compiler = compiler().ok_or("no C++ compiler")?;
+    // No contraction: the interpreter rounds products, and what is compared is the code, not the compiler's freedom.
+    let ran = Command::new(compiler)
+        .args(["-std=c++17", "-O1", "-w", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-o"])
+        .arg(&program)
+        .arg(&source)
+        .output()?;
+    match ran.status.success() {
+        true => Ok(program),
+        false => {
+            let log = String::from_utf8_lossy(&ran.stderr);
+            let first: Vec<&str> = log.lines().take(20).collect();
+            Err(format!("{} does not compile:\n{}", source.display(), first.join("\n")).into())
+        }
+    }
+}
+
+/// Runs the program on the case's memory; gives its allocations afterwards.
+pub fn execute(program: &Path, case: &Case) -> Result<Vec<Vec<u8>>, Failed> {
+    let memory = case.memory()?;
+    let mut child = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let mut input = Vec::new();
+    for allocation in &memory.allocations {
+        input.extend((allocation.bytes.len() as u64).to_le_bytes());
+        input.extend_from_slice(&allocation.bytes);
+    }
+    let mut stdin = child.stdin.take().ok_or("no stdin")?;
+    let writer = std::thread::spawn(move || stdin.write_all(&input));
+    let output = child.wait_with_output()?;
+    writer.join().map_err(|_| "the writer failed")??;
+    if !output.status.success() {
+        let log = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{} ended with {}: {log}", program.display(), output.status).into());
+    }
+    let mut rest = &output.stdout[..];
+    let mut allocations = Vec::new();
+    for allocation in &memory.allocations {
+        let (bytes, after) = rest.split_at_checked(allocation.bytes.len()).ok_or("output too short")?;
+        allocations.push(bytes.to_vec());
+        rest = after;
+    }
+    Ok(allocations)
+}

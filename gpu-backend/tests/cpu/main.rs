@@ -1,0 +1,80 @@
+//! Generated CUDA C++ on the CPU, against the interpreter: every kernel of `kernels/` in every type, and small kernels for
+//! single operations (`ops/`).
+//!
+//! Each is compiled by the C++ compiler (`$CXX`, else `c++`) with `cpu.h`, which runs the threads of a block as fibers. A wrong
+//! layout, conversion or mask is seen here, without a GPU. Without a compiler all tests are skipped, by name. A kernel that
+//! the backend refuses must stand in [`REFUSED`] with what it is refused for.
+#![allow(clippy::print_stderr, reason = "says what is skipped and refused")]
+
+mod case;
+mod compile;
+
+use std::path::{Path, PathBuf};
+
+use case::Case;
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// Kernels that no code is generated for yet, and a word of the refusal.
+const REFUSED: &[(&str, &str)] = &[];
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut trials = Vec::new();
+    let compiler = compile::compiler();
+    if compiler.is_none() {
+        eprintln!("skipped: no C++ compiler is found (set CXX); generated kernels are not run");
+    }
+    for (kind, folder) in [("kernels", root.join("../kernels")), ("ops", root.join("tests/ops"))] {
+        for path in launches(&folder) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().replace(".launch.toml", "");
+            let trial = Trial::test(format!("{kind}/{name}"), {
+                let name = name.clone();
+                move || run(&path, &name)
+            });
+            trials.push(trial.with_ignored_flag(compiler.is_none()));
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// Launch files with a TTIR text beside them, in folders of `folder` or in itself.
+fn launches(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut todo = vec![folder.to_path_buf()];
+    while let Some(folder) = todo.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                todo.push(path);
+            } else if path.to_string_lossy().ends_with(".launch.toml") && case::ttir_of(&path).exists() {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn run(path: &Path, name: &str) -> Result<(), Failed> {
+    let case = Case::open(path, &case::small(path))?;
+    let generated = match case.generate(tilescope_gpu_backend::Options::default()) {
+        Ok(generated) => generated,
+        Err(error) => {
+            return match REFUSED.iter().find(|(refused, _)| *refused == name) {
+                Some((_, why)) if error.contains(why) => {
+                    eprintln!("refused: {name}: {error}");
+                    Ok(())
+                }
+                _ => Err(format!("not generated: {error}").into()),
+            };
+        }
+    };
+    if REFUSED.iter().any(|(refused, _)| *refused == name) {
+        return Err("is generated now: take it off the list".into());
+    }
+    let expected = case.interpret()?;
+    let program = compile::compile(name, &case, &generated)?;
+    let actual = compile::execute(&program, &case)?;
+    case.compare(&expected, &actual)
+}
