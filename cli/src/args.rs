@@ -18,7 +18,9 @@ With several launches all are run, and the worst counts in the order 2, 3, 1, 0.
 
 Environment:
   NO_COLOR       turns colours off
-  TILESCOPE_CPU  scalar, avx2 or avx512: the vector instructions to use; results have the same bits with each";
+  TILESCOPE_CPU  scalar, avx2 or avx512: the vector instructions to use; results have the same bits with each
+  TILESCOPE_NVRTC  the folder of libnvrtc.so, where the system does not find it
+  TILESCOPE_CACHE  the folder of kernels compiled for GPUs";
 
 /// Checks, runs and explains Triton tile kernels on the CPU: no GPU, no Python, no Triton.
 #[derive(Debug, Parser)]
@@ -82,11 +84,28 @@ pub enum Command {
     Kernels,
     /// Explain a check: what it means, a kernel that shows it, the usual fix
     Explain(Explain),
+    /// The kernels that were compiled for GPUs
+    Cache(Cache),
+}
+
+/// Where a launch is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Backend {
+    /// The interpreter, with all checks
+    Cpu,
+    /// A GPU, by CUDA C++ through NVRTC, without checks
+    Gpu,
 }
 
 /// Options of a run.
 #[derive(Debug, Clone, Args)]
 pub struct RunOptions {
+    /// Where to run
+    #[arg(long, value_enum, default_value_t = Backend::Cpu)]
+    pub backend: Backend,
+    /// Which GPU
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub device: u32,
     /// Form of the report
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -213,6 +232,9 @@ pub struct Emit {
     /// Where kernels are.
     #[command(flatten)]
     pub sources: SourceOptions,
+    /// The GPU that PTX and resources are for
+    #[arg(long, value_name = "SM", default_value = "sm_90a")]
+    pub arch: String,
     /// Which form.
     #[command(flatten)]
     pub form: EmitForm,
@@ -228,6 +250,30 @@ pub struct EmitForm {
     /// The interpreter's tape for this launch
     #[arg(long)]
     pub tape: bool,
+    /// CUDA C++ for this launch
+    #[arg(long)]
+    pub cuda: bool,
+    /// PTX for this launch (needs NVRTC, no GPU)
+    #[arg(long)]
+    pub ptx: bool,
+    /// Registers, spills, shared memory and threads of the launch's kernel on a GPU (needs NVRTC, no GPU)
+    #[arg(long)]
+    pub resources: bool,
+}
+
+/// `tilescope cache`.
+#[derive(Debug, Args)]
+pub struct Cache {
+    /// What to do with them.
+    #[command(subcommand)]
+    pub action: CacheAction,
+}
+
+/// What can be done with the cache.
+#[derive(Debug, Subcommand)]
+pub enum CacheAction {
+    /// Remove them all
+    Clear,
 }
 
 /// `tilescope list`.

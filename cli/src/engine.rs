@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use tilescope_debugger::{Opening, Session};
+use tilescope_diagnostics::render::Sources;
 use tilescope_diagnostics::{Error, Launched, OutputSummary, Source};
 use tilescope_frontend::source::Program;
 use tilescope_interpreter::simd::{Cpu, CpuLevel};
@@ -17,8 +18,9 @@ use tilescope_launch::{
 };
 use tilescope_oracle::{Accumulation, expectations, judge, summary};
 
-use crate::args::RunOptions;
+use crate::args::{Backend, RunOptions};
 use crate::files::{self, Files, KernelTexts, PythonFiles, PythonText};
+use crate::gpu::Gpu;
 use crate::{interrupt, pipeline, progress, python};
 
 /// Why a launch is not run: one error, or several of one text.
@@ -189,7 +191,19 @@ fn ttir(file: &LaunchFile, index: usize, files: &Files, known: &[Kernel]) -> Res
     })
 }
 
+/// What runs launches.
+enum Engine<'a> {
+    Interpreter(Vec<Prepared<'a>>),
+    Gpu(Gpu),
+}
+
 impl Opened {
+    /// A line of a file that a location of the launch's kernel names.
+    pub fn source_line(&self, launch: usize, file: &str, line: u32) -> Option<String> {
+        let text = self.texts(launch).text(file)?;
+        text.line(line as usize).map(Into::into)
+    }
+
     /// The texts that findings of a launch point into.
     pub fn texts(&self, launch: usize) -> KernelTexts<'_> {
         let kernel = &self.kernels[launch];
@@ -267,19 +281,23 @@ impl Opened {
     pub fn run(&self, how: &How<'_>) -> Result<Done> {
         let options = how.interpreter();
         let launches = 0..self.kernels.len();
-        let prepared = launches
-            .clone()
-            .map(|i| self.prepare(i, options))
-            .collect::<Result<Vec<Prepared<'_>>>>()?;
+        let engine = match how.options.backend {
+            Backend::Cpu => {
+                Engine::Interpreter(launches.clone().map(|i| self.prepare(i, options)).collect::<Result<_>>()?)
+            }
+            Backend::Gpu => Engine::Gpu(Gpu::open(how.options.device)?),
+        };
         let mut memory = self.bound.allocate(&self.files, available_memory())?;
         let expected = match how.expect {
             true => expectations(&self.file, &self.bound, &memory, &self.files, REFERENCES)?,
             false => Vec::new(),
         };
         let mut launched = Vec::new();
-        for (index, prepared) in prepared.iter().enumerate() {
-            let launch = &self.bound.launches[index];
-            let mut one = run_one(prepared, launch, &mut memory, how)?;
+        for (index, launch) in self.bound.launches.iter().enumerate() {
+            let mut one = match &engine {
+                Engine::Interpreter(prepared) => run_one(&prepared[index], launch, &mut memory, how)?,
+                Engine::Gpu(gpu) => gpu.run(self, index, &mut memory)?,
+            };
             let last = index + 1 == self.kernels.len();
             if last && !one.interrupted {
                 let accumulation = self.accumulation();
@@ -310,7 +328,9 @@ impl Opened {
         }
         if let Some(first) = launched.first_mut() {
             first.notes = self.bound.notes.clone();
-            if !how.checks {
+            if let Engine::Gpu(gpu) = &engine {
+                first.notes.push(gpu.note());
+            } else if !how.checks {
                 first.notes.push(String::from("run without checks"));
             }
         }

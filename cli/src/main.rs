@@ -7,6 +7,7 @@ mod commands;
 mod crash;
 mod engine;
 mod files;
+mod gpu;
 mod interrupt;
 mod output;
 mod pipeline;
@@ -39,6 +40,9 @@ fn run(cli: &Cli) -> Status {
         Command::List(args) => commands::list::run(args, &terminal),
         Command::Init(args) => commands::init::run(args, &terminal),
         Command::Kernels => commands::kernels::run(&terminal),
+        Command::Cache(args) => match args.action {
+            args::CacheAction::Clear => commands::cache::clear(&terminal),
+        },
         Command::Explain(args) => commands::explain::run(args, &terminal),
     };
     result.unwrap_or_else(|error| {

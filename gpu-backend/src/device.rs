@@ -1,5 +1,7 @@
 //! A GPU through the driver: memory, launches, timing. Loaded at run time; without it an error says what is missing.
 
+#![allow(unsafe_code, reason = "calls a C library")]
+
 use std::ffi::{CString, c_void};
 
 use cudarc::driver::{DriverError, result, sys};

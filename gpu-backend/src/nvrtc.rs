@@ -1,5 +1,7 @@
 //! NVRTC: CUDA C++ to machine code, in this process. The library is loaded at run time; without it an error says what is missing.
 
+#![allow(unsafe_code, reason = "calls a C library")]
+
 use std::ffi::{CStr, CString, c_char};
 use std::path::Path;
 

@@ -1,7 +1,8 @@
-//! Tasks for developers: `cargo xtask ci | bless | tidy | ops | language | screens | keys | bench`.
+//! Tasks for developers: `cargo xtask ci | bless | tidy | ops | language | screens | keys | bench | gpu`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
+mod gpu;
 mod language;
 mod ops;
 mod screens;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         "screens" => screens::draw(&root()),
         "keys" => screens::time(&root()),
         "bench" => bench::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
+        "gpu" => gpu::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

@@ -17,6 +17,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("interpreter", &["diagnostics", "ir", "launch"]),
     ("debugger", &["diagnostics", "ir", "launch", "interpreter"]),
     ("tui", &["diagnostics", "debugger"]),
+    ("gpu-backend", &["diagnostics", "ir", "launch"]),
     ("oracle", &["diagnostics", "ir", "launch"]),
     ("tilescope", &["diagnostics", "ir", "launch", "interpreter"]),
     ("kernels", &["diagnostics", "launch", "oracle"]),
@@ -30,6 +31,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "interpreter",
             "debugger",
             "tui",
+            "gpu-backend",
             "oracle",
             "kernels",
         ],
@@ -40,11 +42,16 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// Crates that may print, end the process, and read the clock and the environment.
 const MAY_PRINT: &[&str] = &["cli", "xtask"];
 
-/// Crates that may read files besides: the Rust API shows the author's own lines.
-const MAY_READ: &[&str] = &["tilescope"];
+/// Crates that may read files besides: the Rust API shows the author's own lines, the GPU backend keeps compiled kernels.
+const MAY_READ: &[&str] = &["tilescope", "gpu-backend"];
 
 /// Where `unsafe` may stand.
-const MAY_BE_UNSAFE: &[&str] = &["interpreter/src/simd/", "interpreter/src/tensor_memory.rs"];
+const MAY_BE_UNSAFE: &[&str] = &[
+    "interpreter/src/simd/",
+    "interpreter/src/tensor_memory.rs",
+    "gpu-backend/src/device.rs",
+    "gpu-backend/src/nvrtc.rs",
+];
 
 /// The one place that knows the parser of Python, whose interface changes with every release.
 const KNOWS_RUFF: &str = "frontend/src/parse";

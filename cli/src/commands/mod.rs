@@ -1,5 +1,6 @@
 //! One file per command; each takes its arguments and gives a [`Status`].
 
+pub mod cache;
 pub mod check;
 pub mod debug;
 pub mod emit;

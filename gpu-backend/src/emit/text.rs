@@ -187,7 +187,7 @@ pub struct Names {
 
 /// Words that no variable may be called.
 const RESERVED: &[&str] = &[
-    "ts", "r", "i", "q", "tid", "shared", "int", "float", "double", "bool", "short", "long", "char", "unsigned", "signed",
+    "ts", "r", "i", "q", "k", "tid", "shared", "shared_bytes", "BIG", "slots", "bins", "index", "int", "float", "double", "bool", "short", "long", "char", "unsigned", "signed",
     "void", "auto", "const", "constexpr", "if", "else", "for", "while", "do", "switch", "case", "default", "break",
     "continue", "return", "goto", "struct", "class", "union", "enum", "template", "typename", "namespace", "using",
     "operator", "new", "delete", "this", "true", "false", "nullptr", "static", "extern", "inline", "volatile", "register",

@@ -25,7 +25,7 @@ fn main() {
     if compiler.is_none() {
         eprintln!("skipped: no C++ compiler is found (set CXX); generated kernels are not run");
     }
-    for (kind, folder) in [("kernels", root.join("../kernels")), ("ops", root.join("tests/ops"))] {
+    for (kind, folder) in [("kernels", root.join("../kernels")), ("pass", root.join("../tests/pass"))] {
         for path in launches(&folder) {
             let name = path.file_name().unwrap_or_default().to_string_lossy().replace(".launch.toml", "");
             let trial = Trial::test(format!("{kind}/{name}"), {
