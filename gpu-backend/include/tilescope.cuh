@@ -63,7 +63,7 @@ template <class T> TS_FN i64 as_signed(T x) {
 template <class To, class From> TS_FN To bits_as(From from) {
     static_assert(sizeof(To) == sizeof(From), "bit casts keep the width");
     To to;
-    __builtin_memcpy(&to, &from, sizeof(To));
+    memcpy(&to, &from, sizeof(To));
     return to;
 }
 
@@ -460,14 +460,14 @@ template <int N, class T> TS_FN void load(T* to, const T* from, bool mask = true
     using C = typename chunk<N * sizeof(T)>::type;
     if (mask) {
         const C bits = *reinterpret_cast<const C*>(from);
-        __builtin_memcpy(to, &bits, sizeof(C));
+        memcpy(to, &bits, sizeof(C));
     }
 }
 template <int N, class T> TS_FN void store(T* to, const T* from, bool mask = true) {
     using C = typename chunk<N * sizeof(T)>::type;
     if (mask) {
         C bits;
-        __builtin_memcpy(&bits, from, sizeof(C));
+        memcpy(&bits, from, sizeof(C));
         *reinterpret_cast<C*>(to) = bits;
     }
 }
@@ -497,7 +497,7 @@ template <class T> TS_FN void load_volatile(T* to, const T* from, bool mask) {
     using C = typename chunk<sizeof(T)>::type;
     if (mask) {
         const C bits = *reinterpret_cast<const volatile C*>(from);
-        __builtin_memcpy(to, &bits, sizeof(C));
+        memcpy(to, &bits, sizeof(C));
     }
 }
 
@@ -512,11 +512,11 @@ TS_FN u32 shuffle_word(u32 word, int lane) { return __shfl_sync(~0u, word, lane)
 template <class T> TS_FN T shuffle(const T& value, int lane) {
     constexpr int words = (sizeof(T) + 3) / 4;
     u32 raw[words] = {};
-    __builtin_memcpy(raw, &value, sizeof(T));
+    memcpy(raw, &value, sizeof(T));
     #pragma unroll
     for (int i = 0; i < words; ++i) raw[i] = shuffle_word(raw[i], lane);
     T result;
-    __builtin_memcpy(&result, raw, sizeof(T));
+    memcpy(&result, raw, sizeof(T));
     return result;
 }
 TS_FN int lane() { return thread() & 31; }

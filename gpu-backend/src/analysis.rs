@@ -628,5 +628,5 @@ fn broadcast(x: &Facts, from: Type, ty: Type) -> Facts {
 fn yielded(function: &Function, region: tilescope_ir::RegionId) -> Vec<ValueId> {
     let block = function.regions[region].blocks.first();
     let last = block.and_then(|&block| function.blocks[block].ops.last());
-    last.map(|&op| function.ops[op].operands.clone()).unwrap_or_default()
+    last.map(|&op| function.ops[op].operands.to_vec()).unwrap_or_default()
 }

@@ -45,7 +45,7 @@ fn translated(error: DriverError, what: &str) -> Box<Error> {
     let code = error.0;
     match code {
         E::CUDA_ERROR_NO_DEVICE => Error::unsupported("there is no GPU: the driver finds no CUDA device"),
-        E::CUDA_ERROR_INSUFFICIENT_DRIVER | E::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH => {
+        E::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH => {
             Error::unsupported("the GPU's driver is too old: version 525 or later is needed")
         }
         E::CUDA_ERROR_UNSUPPORTED_PTX_VERSION | E::CUDA_ERROR_NO_BINARY_FOR_GPU => {

@@ -151,7 +151,7 @@ fn scalar_atomic(
     order: Semantic,
 ) -> Result<()> {
     let data = &function.ops[op];
-    let values: Vec<ValueId> = data.operands.clone();
+    let values: Vec<ValueId> = data.operands.to_vec();
     let Some(&result) = data.results.first() else { return Ok(()) };
     let Some(elem) = function.ty(result).elem() else { return Ok(()) };
     let ctype = e.type_of(elem)?;

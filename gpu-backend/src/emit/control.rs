@@ -137,7 +137,7 @@ fn bind_all(e: &mut Emitter<'_>, values: &[ValueId], bounds: &[Bound]) {
 }
 
 fn operands_of(function: &Function, op: OpId) -> Vec<ValueId> {
-    function.ops[op].operands.clone()
+    function.ops[op].operands.to_vec()
 }
 
 // ---- Structured control flow
