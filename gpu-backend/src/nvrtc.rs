@@ -84,6 +84,8 @@ impl Nvrtc {
             String::from("--std=c++17"),
             String::from("--ftz=false"),
             String::from("--device-as-default-execution-space"),
+            // A name that is not used is no mistake in generated code.
+            String::from("-diag-suppress=177"),
         ];
         if form == Form::Cubin {
             options.push(String::from("--ptxas-options=-v"));

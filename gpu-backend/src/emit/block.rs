@@ -24,7 +24,6 @@ pub fn make_tensor_descriptor(e: &mut Emitter<'_>, function: &Function, op: OpId
         base: e.scalar(base),
         shape: wide(e, &rest[..rank]),
         strides: wide(e, &rest[rank..]),
-        offsets: Vec::new(),
         nan: matches!(data.attrs, Attrs::Padding(Padding::Nan)),
         align: e.facts(function, base).divisible.first().copied().unwrap_or(1),
     };

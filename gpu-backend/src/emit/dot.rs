@@ -109,7 +109,7 @@ pub fn dot(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     stage(e, &b, &right_slots, held, n, convert)?;
     e.line("ts::barrier();");
     let index = e.index(&access, "r");
-    e.line("#pragma unroll 4");
+    e.line("#pragma unroll 2");
     e.open(format!("for (int k = 0; k < {k}; ++k) {{"));
     e.open_registers(registers, 1);
     e.line(format!("const int index = {index};"));

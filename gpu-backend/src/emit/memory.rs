@@ -183,10 +183,10 @@ pub fn load(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
         return Err(e.unsupported(function, op, "a load through a block pointer"));
     }
     let Some(elem) = function.ty(result).elem() else { return Ok(()) };
-    let ctype = e.type_of(elem)?;
     let zero = text::literal(elem, 0);
     let Type::Tile(shape, _) = function.ty(result) else {
         e.note(data);
+        let ctype = e.type_of(elem)?;
         let name = e.name_of(function, result);
         let other = other.map_or(zero, |v| e.scalar(v));
         let mask = mask.map(|m| format!(", {}", e.scalar(m))).unwrap_or_default();
@@ -271,7 +271,6 @@ pub fn store(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
         return Err(e.unsupported(function, op, "a store through a block pointer"));
     }
     let Some(elem) = function.ty(value).elem() else { return Ok(()) };
-    let ctype = e.type_of(elem)?;
     let Type::Tile(shape, _) = function.ty(pointer) else {
         e.flush();
         e.note(data);

@@ -161,7 +161,8 @@ pub fn reduce(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> 
     let rest = Rc::new(slice(&layout, shape, axis));
     let (count, depth) = (1usize << kept.len(), 1usize << inner.len());
     let wanted = data.results.first().map(|&v| e.name_of(function, v)).unwrap_or_default();
-    let sums = e.names.fresh(&format!("{wanted}_all"));
+    let is_tile = data.results.len() == 1 && data.results.first().is_some_and(|&v| function.ty(v).shape().is_some());
+    let sums = if is_tile { wanted } else { e.names.fresh(&format!("{wanted}_all")) };
     e.line(format!("{} {sums}[{count}];", item.ctype));
     e.open_registers(count, 1);
     let at = |counter: &str| -> String {

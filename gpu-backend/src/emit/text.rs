@@ -46,8 +46,9 @@ pub fn literal(elem: Elem, bits: u64) -> String {
     };
     match scalar {
         Scalar::I1 => String::from(if bits & 1 == 1 { "true" } else { "false" }),
-        Scalar::I8 => signed(i64::from(bits as i8)),
-        Scalar::I16 => signed(i64::from(bits as i16)),
+        // Of their own types: templates and conversions to unsigned look at them.
+        Scalar::I8 => format!("ts::i8({})", bits as i8),
+        Scalar::I16 => format!("short({})", bits as i16),
         Scalar::I32 => signed(i64::from(bits as i32)),
         Scalar::I64 | Scalar::Index => match bits as i64 {
             i64::MIN => String::from("(-9223372036854775807LL - 1)"),

@@ -13,11 +13,11 @@ pub enum Bound {
     Scalar(String),
     /// A tile.
     Tile(Rc<Tile>),
-    /// A tensor descriptor or block pointer.
+    /// A tensor descriptor.
     Block(Rc<BlockPointer>),
 }
 
-/// A tensor descriptor, or a block pointer: C++ expressions, one per dimension.
+/// A tensor descriptor: C++ expressions, one per dimension.
 #[derive(Debug, Clone)]
 pub struct BlockPointer {
     /// Address of element (0, …, 0).
@@ -26,8 +26,6 @@ pub struct BlockPointer {
     pub shape: Vec<String>,
     /// Strides in elements (64 bits).
     pub strides: Vec<String>,
-    /// Offsets of a block pointer (64 bits); empty for a descriptor.
-    pub offsets: Vec<String>,
     /// What lanes outside read: NaN instead of zero.
     pub nan: bool,
     /// Alignment of the base, in bytes.
