@@ -282,9 +282,12 @@ impl Opened {
         let options = how.interpreter();
         let launches = 0..self.kernels.len();
         let engine = match how.options.backend {
-            Backend::Cpu => {
-                Engine::Interpreter(launches.clone().map(|i| self.prepare(i, options)).collect::<Result<_>>()?)
-            }
+            Backend::Cpu => Engine::Interpreter(
+                launches
+                    .clone()
+                    .map(|i| self.prepare(i, options))
+                    .collect::<Result<_>>()?,
+            ),
             Backend::Gpu => Engine::Gpu(Gpu::open(how.options.device)?),
         };
         let mut memory = self.bound.allocate(&self.files, available_memory())?;

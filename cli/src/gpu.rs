@@ -24,7 +24,11 @@ pub struct Gpu {
 
 /// The folder of compiled kernels: `$TILESCOPE_CACHE`, else `tilescope` in the user's folder for caches.
 pub fn cache() -> Option<Cache> {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let set = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
     let folder = set("TILESCOPE_CACHE")
         .or_else(|| set("XDG_CACHE_HOME").map(|folder| folder.join("tilescope")))
         .or_else(|| set("HOME").map(|home| home.join(".cache/tilescope")))?;
@@ -71,7 +75,11 @@ impl Gpu {
 
     fn compile(&self, kernel: &Generated) -> Result<Image> {
         let (architecture, version) = (self.device.architecture(), self.nvrtc.version());
-        if let Some(image) = self.cache.as_ref().and_then(|c| c.find(kernel, &architecture, version)) {
+        if let Some(image) = self
+            .cache
+            .as_ref()
+            .and_then(|c| c.find(kernel, &architecture, version))
+        {
             return Ok(image);
         }
         let image = self.nvrtc.compile(kernel, &architecture, Form::Cubin)?;

@@ -99,7 +99,8 @@ impl Facts {
         let contiguous = least(&self.contiguous, &other.contiguous);
         let divisible = (0..contiguous.len()).map(|axis| {
             let group = contiguous[axis];
-            self.divisible_at(axis, group).min(other.divisible_at(axis, group))
+            self.divisible_at(axis, group)
+                .min(other.divisible_at(axis, group))
         });
         Facts {
             divisible: divisible.collect(),
@@ -123,22 +124,26 @@ pub struct Known {
 impl Known {
     /// What is known of a kernel's values in a launch.
     pub fn of_kernel(function: &Function, launch: &Launch, specialize: bool) -> Known {
-        let arguments = function.params().iter().zip(&launch.arguments).map(|(&param, argument)| {
-            let ty = function.ty(param);
-            match argument {
-                Argument::Tensor(id) => {
-                    let tensor = launch.tensors.get(id.0 as usize);
-                    let offset = tensor.map_or(1, |t| t.offset.wrapping_mul(t.dtype.bytes() as i64));
-                    Facts::uniform(ty, aligned(offset), None)
+        let arguments = function
+            .params()
+            .iter()
+            .zip(&launch.arguments)
+            .map(|(&param, argument)| {
+                let ty = function.ty(param);
+                match argument {
+                    Argument::Tensor(id) => {
+                        let tensor = launch.tensors.get(id.0 as usize);
+                        let offset = tensor.map_or(1, |t| t.offset.wrapping_mul(t.dtype.bytes() as i64));
+                        Facts::uniform(ty, aligned(offset), None)
+                    }
+                    Argument::Scalar { bits } if specialize => match integer(ty, *bits) {
+                        Some(value) => Facts::number(ty, value),
+                        None => Facts::unknown(ty),
+                    },
+                    Argument::Scalar { .. } | Argument::Descriptor { .. } => Facts::unknown(ty),
+                    Argument::Null => Facts::uniform(ty, EVERYTHING, None),
                 }
-                Argument::Scalar { bits } if specialize => match integer(ty, *bits) {
-                    Some(value) => Facts::number(ty, value),
-                    None => Facts::unknown(ty),
-                },
-                Argument::Scalar { .. } | Argument::Descriptor { .. } => Facts::unknown(ty),
-                Argument::Null => Facts::uniform(ty, EVERYTHING, None),
-            }
-        });
+            });
         Known::of_function(function, arguments.collect(), launch.grid)
     }
 
@@ -179,13 +184,19 @@ impl Known {
             OpCode::While => {
                 // Values that go round are unknown; what is inside is still worth knowing.
                 for &region in &op.regions {
-                    function.regions[region].blocks.iter().for_each(|&b| self.block(function, b));
+                    function.regions[region]
+                        .blocks
+                        .iter()
+                        .for_each(|&b| self.block(function, b));
                 }
                 return;
             }
             OpCode::If => {
                 for &region in &op.regions {
-                    function.regions[region].blocks.iter().for_each(|&b| self.block(function, b));
+                    function.regions[region]
+                        .blocks
+                        .iter()
+                        .for_each(|&b| self.block(function, b));
                 }
                 let yields: Vec<Vec<ValueId>> = op.regions.iter().map(|&r| yielded(function, r)).collect();
                 for (i, &result) in op.results.iter().enumerate() {
@@ -200,7 +211,10 @@ impl Known {
             _ => {}
         }
         for &region in &op.regions {
-            function.regions[region].blocks.iter().for_each(|&b| self.block(function, b));
+            function.regions[region]
+                .blocks
+                .iter()
+                .for_each(|&b| self.block(function, b));
         }
         if let [result] = op.results[..]
             && is_integer_or_pointer(function.ty(result))
@@ -211,13 +225,21 @@ impl Known {
     }
 
     fn counted_loop(&mut self, function: &Function, op: &Op) {
-        let Some(&body) = op.regions.first().and_then(|&r| function.regions[r].blocks.first()) else {
+        let Some(&body) = op
+            .regions
+            .first()
+            .and_then(|&r| function.regions[r].blocks.first())
+        else {
             return;
         };
         let [low, high, step] = [0, 1, 2].map(|i| op.operands.get(i).map(|&v| self.get(function, v)));
-        let (Some(low), Some(high), Some(step)) = (low, high, step) else { return };
+        let (Some(low), Some(high), Some(step)) = (low, high, step) else {
+            return;
+        };
         let args = &function.blocks[body].args;
-        let Some((&counter, carried)) = args.split_first() else { return };
+        let Some((&counter, carried)) = args.split_first() else {
+            return;
+        };
         let range = match (low.range, high.range) {
             (Some((least, _)), Some((_, most))) if most > least => Some((least, most - 1)),
             _ => None,
@@ -230,7 +252,11 @@ impl Known {
         }
         for round in 0..=MAX_ROUNDS {
             self.block(function, body);
-            let yields = op.regions.first().map(|&r| yielded(function, r)).unwrap_or_default();
+            let yields = op
+                .regions
+                .first()
+                .map(|&r| yielded(function, r))
+                .unwrap_or_default();
             let mut changed = false;
             for (&arg, &next) in carried.iter().zip(&yields) {
                 let old = self.get(function, arg);
@@ -253,7 +279,11 @@ impl Known {
     }
 
     fn result(&self, function: &Function, op: &Op, ty: Type) -> Facts {
-        let operand = |i: usize| op.operands.get(i).map(|&v| (self.get(function, v), function.ty(v)));
+        let operand = |i: usize| {
+            op.operands
+                .get(i)
+                .map(|&v| (self.get(function, v), function.ty(v)))
+        };
         let one = operand(0);
         let two = one.clone().zip(operand(1));
         let facts = match op.code {
@@ -278,20 +308,25 @@ impl Known {
                 _ => None,
             },
             OpCode::GetNumPrograms => match op.attrs {
-                Attrs::Grid(axis) => {
-                    i64::try_from(self.grid[axis_index(axis)]).ok().map(|n| Facts::number(ty, n))
-                }
+                Attrs::Grid(axis) => i64::try_from(self.grid[axis_index(axis)])
+                    .ok()
+                    .map(|n| Facts::number(ty, n)),
                 _ => None,
             },
             OpCode::Splat => one.map(|(x, _)| Facts::uniform(ty, x.divisible[0], x.range)),
-            OpCode::Unsplat => one.map(|(x, _)| {
-                Facts::uniform(ty, x.divisible.iter().copied().min().unwrap_or(1), x.range)
-            }),
+            OpCode::Unsplat => {
+                one.map(|(x, _)| Facts::uniform(ty, x.divisible.iter().copied().min().unwrap_or(1), x.range))
+            }
             OpCode::ExpandDims => one.map(|(x, from)| expand(&x, from, ty, &op.attrs)),
             OpCode::Broadcast => one.map(|(x, from)| broadcast(&x, from, ty)),
             OpCode::Trans => match &op.attrs {
                 Attrs::Order(order) => one.map(|(x, _)| {
-                    let pick = |of: &[u64]| order.iter().map(|&d| of.get(d as usize).copied().unwrap_or(1)).collect();
+                    let pick = |of: &[u64]| {
+                        order
+                            .iter()
+                            .map(|&d| of.get(d as usize).copied().unwrap_or(1))
+                            .collect()
+                    };
                     Facts {
                         contiguous: pick(&x.contiguous),
                         divisible: pick(&x.divisible),
@@ -305,7 +340,8 @@ impl Known {
             OpCode::ExtUI | OpCode::TruncI | OpCode::IndexCastUi => one.and_then(|(x, from)| {
                 let fits = x.range.is_some_and(|(low, high)| {
                     let limit = width_range(ty);
-                    (op.code == OpCode::TruncI && low >= limit.0 && high <= limit.1) || (low >= 0 && bits(from) > 1)
+                    (op.code == OpCode::TruncI && low >= limit.0 && high <= limit.1)
+                        || (low >= 0 && bits(from) > 1)
                 });
                 fits.then_some(x)
             }),
@@ -332,29 +368,43 @@ impl Known {
                 range: a.range.zip(b.range).map(|(a, b)| (a.0.max(b.0), a.1.max(b.1))),
                 ..pointwise(&[a, b])
             }),
-            OpCode::Select => operand(0).zip(operand(1)).zip(operand(2)).map(|(((c, _), (a, _)), (b, _))| {
-                let mut facts = pointwise(&[a.clone(), b.clone()]);
-                for axis in 0..facts.constant.len() {
-                    let group = c.constant.get(axis).or(c.constant.first()).copied().unwrap_or(1);
-                    let group = if c.constant.len() == facts.constant.len() { group } else { EVERYTHING };
-                    facts.contiguous[axis] = a.contiguous[axis].min(b.contiguous[axis]).min(group);
-                    facts.divisible[axis] = a
-                        .divisible_at(axis, facts.contiguous[axis])
-                        .min(b.divisible_at(axis, facts.contiguous[axis]));
-                    facts.constant[axis] = facts.constant[axis].min(group);
-                }
-                facts.range = a.range.zip(b.range).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1)));
-                facts
-            }),
-            OpCode::Bitcast => one.filter(|(_, from)| *from == ty || is_pointer(*from)).map(|(x, from)| {
-                match is_pointer(ty) && is_pointer(from) && from.elem() != ty.elem() {
-                    // Elements of another size are not as contiguous.
-                    true => Facts { contiguous: vec![1; x.contiguous.len()], ..every(&x) },
-                    false => x,
-                }
-            }),
+            OpCode::Select => operand(0)
+                .zip(operand(1))
+                .zip(operand(2))
+                .map(|(((c, _), (a, _)), (b, _))| {
+                    let mut facts = pointwise(&[a.clone(), b.clone()]);
+                    for axis in 0..facts.constant.len() {
+                        let group = c.constant.get(axis).or(c.constant.first()).copied().unwrap_or(1);
+                        let group = if c.constant.len() == facts.constant.len() {
+                            group
+                        } else {
+                            EVERYTHING
+                        };
+                        facts.contiguous[axis] = a.contiguous[axis].min(b.contiguous[axis]).min(group);
+                        facts.divisible[axis] = a
+                            .divisible_at(axis, facts.contiguous[axis])
+                            .min(b.divisible_at(axis, facts.contiguous[axis]));
+                        facts.constant[axis] = facts.constant[axis].min(group);
+                    }
+                    facts.range = a.range.zip(b.range).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1)));
+                    facts
+                }),
+            OpCode::Bitcast => one
+                .filter(|(_, from)| *from == ty || is_pointer(*from))
+                .map(|(x, from)| {
+                    match is_pointer(ty) && is_pointer(from) && from.elem() != ty.elem() {
+                        // Elements of another size are not as contiguous.
+                        true => Facts {
+                            contiguous: vec![1; x.contiguous.len()],
+                            ..every(&x)
+                        },
+                        false => x,
+                    }
+                }),
             code if code.info().class.is_some() => {
-                let operands: Vec<Facts> = (0..op.operands.len()).filter_map(|i| operand(i).map(|o| o.0)).collect();
+                let operands: Vec<Facts> = (0..op.operands.len())
+                    .filter_map(|i| operand(i).map(|o| o.0))
+                    .collect();
                 Some(pointwise(&operands))
             }
             _ => None,
@@ -368,7 +418,9 @@ impl Known {
 /// The facts with contiguity given up: divisibility is that of every element.
 fn every(x: &Facts) -> Facts {
     Facts {
-        divisible: (0..x.divisible.len()).map(|axis| x.divisible_at(axis, 1)).collect(),
+        divisible: (0..x.divisible.len())
+            .map(|axis| x.divisible_at(axis, 1))
+            .collect(),
         ..x.clone()
     }
 }
@@ -437,7 +489,9 @@ fn wide(range: Option<(i64, i64)>) -> Option<(i128, i128)> {
 fn pointwise(operands: &[Facts]) -> Facts {
     let rank = operands.iter().map(|f| f.constant.len()).max().unwrap_or(1);
     let constant = (0..rank).map(|axis| {
-        let of_each = operands.iter().map(|f| f.constant.get(axis).copied().unwrap_or(1));
+        let of_each = operands
+            .iter()
+            .map(|f| f.constant.get(axis).copied().unwrap_or(1));
         of_each.min().unwrap_or(1)
     });
     Facts {
@@ -465,7 +519,9 @@ fn add(a: &Facts, b: &Facts, scale: u64, ty: Type) -> Facts {
     }
     facts.range = within(
         ty,
-        wide(a.range).zip(wide(b.range)).map(|(a, b)| (a.0 + b.0, a.1 + b.1)),
+        wide(a.range)
+            .zip(wide(b.range))
+            .map(|(a, b)| (a.0 + b.0, a.1 + b.1)),
     )
     .filter(|_| !is_pointer(ty));
     facts
@@ -480,7 +536,9 @@ fn subtract(a: &Facts, b: &Facts, ty: Type) -> Facts {
     }
     facts.range = within(
         ty,
-        wide(a.range).zip(wide(b.range)).map(|(a, b)| (a.0 - b.1, a.1 - b.0)),
+        wide(a.range)
+            .zip(wide(b.range))
+            .map(|(a, b)| (a.0 - b.1, a.1 - b.0)),
     );
     facts
 }
@@ -499,7 +557,8 @@ fn multiply(a: &Facts, b: &Facts, ty: Type) -> Facts {
     }
     let corners = wide(a.range).zip(wide(b.range)).map(|(a, b)| {
         let all = [a.0 * b.0, a.0 * b.1, a.1 * b.0, a.1 * b.1];
-        all.iter().fold((all[0], all[0]), |(low, high), &x| (low.min(x), high.max(x)))
+        all.iter()
+            .fold((all[0], all[0]), |(low, high), &x| (low.min(x), high.max(x)))
     });
     facts.range = within(ty, corners);
     // A product that wraps around is still divisible, but by no more than its own width shows.
@@ -524,7 +583,10 @@ fn divide(a: &Facts, b: &Facts) -> Facts {
             facts.divisible[axis] = (a.divisible_at(axis, 1) / power_of_two_in(by)).max(1);
         }
     }
-    facts.range = a.range.filter(|(low, _)| *low >= 0).map(|(low, high)| (low / by, high / by));
+    facts.range = a
+        .range
+        .filter(|(low, _)| *low >= 0)
+        .map(|(low, high)| (low / by, high / by));
     facts
 }
 
@@ -558,7 +620,9 @@ fn compare(a: &Facts, b: &Facts, predicate: IntPredicate) -> Facts {
     // `x < n` cannot change inside a group of x that starts at a multiple of its size, if n is one too.
     let groups = |x: &Facts, n: &Facts, axis: usize| {
         let group = x.contiguous[axis].min(n.constant[axis]);
-        group.min(x.divisible_at(axis, group)).min(n.divisible_at(axis, 1))
+        group
+            .min(x.divisible_at(axis, group))
+            .min(n.divisible_at(axis, 1))
     };
     for axis in 0..facts.constant.len() {
         if ordered {
@@ -602,7 +666,10 @@ fn expand(x: &Facts, from: Type, ty: Type, attrs: &Attrs) -> Facts {
         return Facts::uniform(ty, x.divisible[0], x.range);
     }
     let at = (axis as usize).min(facts.constant.len());
-    let every = (0..x.divisible.len()).map(|axis| x.divisible_at(axis, 1)).max().unwrap_or(1);
+    let every = (0..x.divisible.len())
+        .map(|axis| x.divisible_at(axis, 1))
+        .max()
+        .unwrap_or(1);
     facts.contiguous.insert(at, 1);
     facts.divisible.insert(at, every);
     facts.constant.insert(at, 1);
@@ -628,5 +695,6 @@ fn broadcast(x: &Facts, from: Type, ty: Type) -> Facts {
 fn yielded(function: &Function, region: tilescope_ir::RegionId) -> Vec<ValueId> {
     let block = function.regions[region].blocks.first();
     let last = block.and_then(|&block| function.blocks[block].ops.last());
-    last.map(|&op| function.ops[op].operands.to_vec()).unwrap_or_default()
+    last.map(|&op| function.ops[op].operands.to_vec())
+        .unwrap_or_default()
 }

@@ -25,7 +25,9 @@ pub struct Cache {
 impl Cache {
     /// The cache in a folder, which is made when something is stored.
     pub fn new(folder: impl Into<PathBuf>) -> Cache {
-        Cache { folder: folder.into() }
+        Cache {
+            folder: folder.into(),
+        }
     }
 
     /// Its folder.
@@ -55,7 +57,9 @@ impl Cache {
         let rest = bytes.strip_prefix(MAGIC)?;
         let (numbers, rest) = rest.split_at_checked(16)?;
         let number = |i: usize| -> Option<u32> {
-            Some(u32::from_le_bytes(numbers.get(i * 4..i * 4 + 4)?.try_into().ok()?))
+            Some(u32::from_le_bytes(
+                numbers.get(i * 4..i * 4 + 4)?.try_into().ok()?,
+            ))
         };
         let (sum, code) = rest.split_at_checked(32)?;
         (Sha256::digest(code).as_slice() == sum).then_some(Image {
@@ -72,7 +76,12 @@ impl Cache {
     /// Keeps a compiled kernel.
     pub fn store(&self, kernel: &Generated, architecture: &str, compiler: (i32, i32), image: &Image) {
         let file = self.file(kernel, architecture, compiler);
-        let Resources { registers, stack, spill_stores, spill_loads } = image.resources;
+        let Resources {
+            registers,
+            stack,
+            spill_stores,
+            spill_loads,
+        } = image.resources;
         let mut bytes = MAGIC.to_vec();
         for number in [registers, stack, spill_stores, spill_loads] {
             bytes.extend(number.to_le_bytes());
@@ -94,10 +103,15 @@ impl Cache {
     /// # Errors
     /// A file that cannot be removed.
     pub fn clear(&self) -> Result<usize> {
-        let Ok(entries) = std::fs::read_dir(&self.folder) else { return Ok(0) };
+        let Ok(entries) = std::fs::read_dir(&self.folder) else {
+            return Ok(0);
+        };
         let mut count = 0;
         for path in entries.flatten().map(|entry| entry.path()) {
-            if !path.extension().is_some_and(|kind| kind == "cubin" || kind == "part") {
+            if !path
+                .extension()
+                .is_some_and(|kind| kind == "cubin" || kind == "part")
+            {
                 continue;
             }
             std::fs::remove_file(&path)

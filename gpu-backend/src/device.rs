@@ -48,9 +48,9 @@ fn translated(error: DriverError, what: &str) -> Box<Error> {
         E::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH => {
             Error::unsupported("the GPU's driver is too old: version 525 or later is needed")
         }
-        E::CUDA_ERROR_UNSUPPORTED_PTX_VERSION | E::CUDA_ERROR_NO_BINARY_FOR_GPU => {
-            Error::unsupported("the GPU's driver is older than the installed NVRTC: update it, or install an older NVRTC")
-        }
+        E::CUDA_ERROR_UNSUPPORTED_PTX_VERSION | E::CUDA_ERROR_NO_BINARY_FOR_GPU => Error::unsupported(
+            "the GPU's driver is older than the installed NVRTC: update it, or install an older NVRTC",
+        ),
         E::CUDA_ERROR_OUT_OF_MEMORY => Error::input(format!("not enough memory on the GPU: {what}")),
         E::CUDA_ERROR_ILLEGAL_ADDRESS | E::CUDA_ERROR_MISALIGNED_ADDRESS => {
             Error::input("the kernel accessed memory on the GPU that it may not, and was stopped")
@@ -78,12 +78,16 @@ impl Device {
     pub fn open(ordinal: u32) -> Result<Device> {
         // SAFETY: loads a library by its well-known name; its initialisers are NVIDIA's.
         if !unsafe { sys::is_culib_present() } {
-            return Err(Error::unsupported("there is no GPU driver: libcuda.so is not found"));
+            return Err(Error::unsupported(
+                "there is no GPU driver: libcuda.so is not found",
+            ));
         }
         result::init().at("its start")?;
         let count = result::device::get_count().at("counting devices")?;
         if i64::from(ordinal) >= i64::from(count) {
-            return Err(Error::unsupported(format!("there is no GPU {ordinal}: the driver finds {count}")));
+            return Err(Error::unsupported(format!(
+                "there is no GPU {ordinal}: the driver finds {count}"
+            )));
         }
         let device = result::device::get(ordinal as i32).at("opening the device")?;
         let mut driver = 0;
@@ -96,8 +100,8 @@ impl Device {
             attribute(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR).at("asking for its kind")?,
             attribute(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR).at("asking for its kind")?,
         );
-        let most_shared =
-            attribute(A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN).at("asking for its memory")?;
+        let most_shared = attribute(A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+            .at("asking for its memory")?;
         // SAFETY: the primary context is kept for the process's lifetime.
         let context = unsafe { result::primary_ctx::retain(device) }.at("making a context")?;
         // SAFETY: the context was just made.
@@ -141,7 +145,8 @@ impl Device {
             )));
         }
         // SAFETY: an ELF image that NVRTC made; the driver copies it.
-        let module = unsafe { result::module::load_data(image.code.as_ptr().cast()) }.at("loading the kernel")?;
+        let module =
+            unsafe { result::module::load_data(image.code.as_ptr().cast()) }.at("loading the kernel")?;
         let name = CString::new(kernel.name.as_str()).unwrap_or_default();
         // SAFETY: the module was just loaded.
         let function = unsafe { result::module::get_function(module, name) }.at("finding the kernel")?;
@@ -165,7 +170,9 @@ impl Device {
     /// Not enough memory there; storage that is only made when it is touched.
     pub fn upload(&self, memory: &Memory, tensors: &[Tensor]) -> Result<Buffers> {
         let total: usize = memory.allocations.iter().map(|a| a.bytes.len()).sum();
-        let mut buffers = Buffers { addresses: Vec::new() };
+        let mut buffers = Buffers {
+            addresses: Vec::new(),
+        };
         for allocation in &memory.allocations {
             if allocation.deferred.is_some() {
                 return Err(Error::unsupported(format!(
@@ -175,16 +182,24 @@ impl Device {
             }
             let size = allocation.bytes.len();
             // SAFETY: fresh memory of that size, freed when the buffers are dropped.
-            let address = unsafe { result::malloc_sync(size.max(1)) }
-                .at(&format!("`{}` wants {size} bytes, all arguments {total}", allocation.name))?;
+            let address = unsafe { result::malloc_sync(size.max(1)) }.at(&format!(
+                "`{}` wants {size} bytes, all arguments {total}",
+                allocation.name
+            ))?;
             buffers.addresses.push((address, size));
             // SAFETY: the buffer has the size of the bytes.
             unsafe { result::memcpy_htod_sync(address, &allocation.bytes) }.at("copying to the GPU")?;
         }
         for tensor in tensors.iter().filter(|t| !t.pointers.is_empty()) {
-            let addresses = tensor.pointers.iter().map(|id| tensors.get(id.0 as usize).map_or(0, |t| buffers.address(t)));
+            let addresses = tensor
+                .pointers
+                .iter()
+                .map(|id| tensors.get(id.0 as usize).map_or(0, |t| buffers.address(t)));
             let addresses: Vec<u64> = addresses.collect();
-            let base = buffers.addresses.get(tensor.allocation.0 as usize).map_or(0, |a| a.0);
+            let base = buffers
+                .addresses
+                .get(tensor.allocation.0 as usize)
+                .map_or(0, |a| a.0);
             for run in tensor.runs() {
                 for i in 0..run.count {
                     let place = base.wrapping_add_signed((run.position + i as i64 * run.stride) * 8);
@@ -194,6 +209,7 @@ impl Device {
                 }
             }
         }
+        self.settle()?;
         Ok(buffers)
     }
 
@@ -201,12 +217,19 @@ impl Device {
     ///
     /// # Errors
     /// Not enough memory.
-    pub fn blank(&self, tensors: &[Tensor], pattern: &dyn Fn(tilescope_launch::Dtype) -> Vec<u8>) -> Result<Buffers> {
-        let mut buffers = Buffers { addresses: Vec::new() };
+    pub fn blank(
+        &self,
+        tensors: &[Tensor],
+        pattern: &dyn Fn(tilescope_launch::Dtype) -> Vec<u8>,
+    ) -> Result<Buffers> {
+        let mut buffers = Buffers {
+            addresses: Vec::new(),
+        };
         for tensor in tensors {
             let size = tensor.elements() as usize * tensor.dtype.bytes();
             // SAFETY: fresh memory of that size, freed when the buffers are dropped.
-            let address = unsafe { result::malloc_sync(size.max(1)) }.at(&format!("`{}` wants {size} bytes", tensor.name))?;
+            let address = unsafe { result::malloc_sync(size.max(1)) }
+                .at(&format!("`{}` wants {size} bytes", tensor.name))?;
             buffers.addresses.push((address, size));
             let pattern = pattern(tensor.dtype);
             let mut done = pattern.len().min(size);
@@ -215,11 +238,19 @@ impl Device {
             while done < size {
                 let more = done.min(size - done);
                 // SAFETY: both parts lie in the buffer and do not overlap.
-                unsafe { result::memcpy_dtod_sync(address + done as u64, address, more) }.at("filling memory")?;
+                unsafe { result::memcpy_dtod_sync(address + done as u64, address, more) }
+                    .at("filling memory")?;
                 done += more;
             }
         }
+        self.settle()?;
         Ok(buffers)
+    }
+
+    /// Waits for copies to the device. Those from ordinary memory return before they are done, and the stream of the launches does not
+    /// wait for them.
+    fn settle(&self) -> Result<()> {
+        result::ctx::synchronize().at("copying to the GPU")
     }
 
     /// Copies the allocations back.
@@ -227,13 +258,19 @@ impl Device {
     /// # Errors
     /// What the driver says.
     pub fn download(&self, buffers: &Buffers, memory: &mut Memory, tensors: &[Tensor]) -> Result<()> {
-        for (index, (allocation, &(address, _))) in memory.allocations.iter_mut().zip(&buffers.addresses).enumerate() {
+        for (index, (allocation, &(address, _))) in
+            memory.allocations.iter_mut().zip(&buffers.addresses).enumerate()
+        {
             // Addresses are of no use here.
-            if tensors.iter().any(|t| t.allocation.0 as usize == index && !t.pointers.is_empty()) {
+            if tensors
+                .iter()
+                .any(|t| t.allocation.0 as usize == index && !t.pointers.is_empty())
+            {
                 continue;
             }
             // SAFETY: the buffer has the size of the bytes.
-            unsafe { result::memcpy_dtoh_sync(&mut allocation.bytes[..], address) }.at("copying from the GPU")?;
+            unsafe { result::memcpy_dtoh_sync(&mut allocation.bytes[..], address) }
+                .at("copying from the GPU")?;
         }
         Ok(())
     }
@@ -242,7 +279,13 @@ impl Device {
     ///
     /// # Errors
     /// A grid that no GPU takes; what the driver says.
-    pub fn start(&self, loaded: &Loaded, kernel: &Generated, launch: &Launch, buffers: &Buffers) -> Result<()> {
+    pub fn start(
+        &self,
+        loaded: &Loaded,
+        kernel: &Generated,
+        launch: &Launch,
+        buffers: &Buffers,
+    ) -> Result<()> {
         let [x, y, z] = launch.grid;
         if x == 0 || y == 0 || z == 0 {
             return Ok(());
@@ -256,11 +299,15 @@ impl Device {
             .parameters
             .iter()
             .map(|parameter| match parameter {
-                Parameter::Tensor(id) => launch.tensors.get(id.0 as usize).map_or(0, |t| buffers.address(t)),
+                Parameter::Tensor(id) => launch
+                    .tensors
+                    .get(id.0 as usize)
+                    .map_or(0, |t| buffers.address(t)),
                 Parameter::Scalar { bits, .. } => *bits,
             })
             .collect();
-        let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|v| std::ptr::from_mut(v).cast()).collect();
+        let mut pointers: Vec<*mut c_void> =
+            values.iter_mut().map(|v| std::ptr::from_mut(v).cast()).collect();
         // SAFETY: as many parameters as the kernel has, each at least as large as its type (numbers are little-endian); buffers
         // outlive the kernel, as they are freed by the driver after it.
         unsafe {
@@ -289,7 +336,12 @@ impl Device {
     ///
     /// # Errors
     /// What `start` and the driver say.
-    pub fn time(&self, calls: usize, repeats: usize, start: &mut dyn FnMut(usize) -> Result<()>) -> Result<Vec<f64>> {
+    pub fn time(
+        &self,
+        calls: usize,
+        repeats: usize,
+        start: &mut dyn FnMut(usize) -> Result<()>,
+    ) -> Result<Vec<f64>> {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream is this device's own; what is captured is launches on it.
         unsafe { result::stream::begin_capture(self.stream, mode) }.at("recording launches")?;
@@ -299,9 +351,14 @@ impl Device {
         started?;
         let mut executable: sys::CUgraphExec = std::ptr::null_mut();
         // SAFETY: the graph was just captured.
-        unsafe { sys::cuGraphInstantiateWithFlags(&mut executable, graph, 0) }.result().at("preparing launches")?;
+        unsafe { sys::cuGraphInstantiateWithFlags(&mut executable, graph, 0) }
+            .result()
+            .at("preparing launches")?;
         let flags = sys::CUevent_flags::CU_EVENT_DEFAULT;
-        let (begin, end) = (result::event::create(flags).at("timing")?, result::event::create(flags).at("timing")?);
+        let (begin, end) = (
+            result::event::create(flags).at("timing")?,
+            result::event::create(flags).at("timing")?,
+        );
         let mut times = Vec::new();
         for round in 0..repeats + 3 {
             // SAFETY: events, stream and graph are alive.
@@ -330,7 +387,10 @@ impl Device {
 impl Buffers {
     /// Address of a tensor's element (0, …, 0).
     fn address(&self, tensor: &Tensor) -> u64 {
-        let base = self.addresses.get(tensor.allocation.0 as usize).map_or(0, |a| a.0);
+        let base = self
+            .addresses
+            .get(tensor.allocation.0 as usize)
+            .map_or(0, |a| a.0);
         base.wrapping_add_signed(tensor.offset.wrapping_mul(tensor.dtype.bytes() as i64))
     }
 }

@@ -60,8 +60,10 @@ impl Nvrtc {
         // SAFETY: loads a library by its well-known name; its initialisers are NVIDIA's.
         match unsafe { nv::is_culib_present() } {
             true => Ok(Nvrtc(())),
-            false => Err(Error::unsupported("NVRTC is not installed: libnvrtc.so is not found")
-                .help("pip install nvidia-cuda-nvrtc, and set TILESCOPE_NVRTC to its lib folder")),
+            false => Err(
+                Error::unsupported("NVRTC is not installed: libnvrtc.so is not found")
+                    .help("pip install nvidia-cuda-nvrtc, and set TILESCOPE_NVRTC to its lib folder"),
+            ),
         }
     }
 
@@ -94,8 +96,11 @@ impl Nvrtc {
         }
         let log = program.compile(&options).map_err(|log| {
             let lines: Vec<&str> = log.lines().take(12).collect();
-            Error::unsupported(format!("NVRTC does not compile what was generated for `{}`", kernel.name))
-                .note(lines.join("\n"))
+            Error::unsupported(format!(
+                "NVRTC does not compile what was generated for `{}`",
+                kernel.name
+            ))
+            .note(lines.join("\n"))
         })?;
         Ok(Image {
             code: program.image(form)?,
@@ -106,19 +111,28 @@ impl Nvrtc {
 
 fn load_parts(folder: &Path) -> Result<()> {
     let names: Vec<String> = std::fs::read_dir(folder)
-        .map_err(|why| Error::input(format!("cannot read the folder of NVRTC, {}: {why}", folder.display())))?
+        .map_err(|why| {
+            Error::input(format!(
+                "cannot read the folder of NVRTC, {}: {why}",
+                folder.display()
+            ))
+        })?
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .collect();
     for part in PARTS {
         let mut found: Vec<&String> = names.iter().filter(|name| name.starts_with(part)).collect();
         found.sort();
         let Some(name) = found.first() else {
-            return Err(Error::unsupported(format!("NVRTC is not in {}: no {part}", folder.display())));
+            return Err(Error::unsupported(format!(
+                "NVRTC is not in {}: no {part}",
+                folder.display()
+            )));
         };
         // SAFETY: NVIDIA's library, whose initialisers have no precondition.
         let library = unsafe { libloading::Library::new(folder.join(name)) };
-        let library =
-            library.map_err(|why| Error::unsupported(format!("NVRTC in {} does not load: {why}", folder.display())))?;
+        let library = library.map_err(|why| {
+            Error::unsupported(format!("NVRTC in {} does not load: {why}", folder.display()))
+        })?;
         // It stays loaded: it is found again by its name.
         std::mem::forget(library);
     }
@@ -155,7 +169,10 @@ impl Program {
 
     /// Compiles; gives the log, either way.
     fn compile(&mut self, options: &[String]) -> std::result::Result<String, String> {
-        let options: Vec<CString> = options.iter().filter_map(|o| CString::new(o.as_str()).ok()).collect();
+        let options: Vec<CString> = options
+            .iter()
+            .filter_map(|o| CString::new(o.as_str()).ok())
+            .collect();
         let pointers: Vec<*const c_char> = options.iter().map(|o| o.as_ptr()).collect();
         // SAFETY: the program is alive; the option strings live until the call returns.
         let status = unsafe { nv::nvrtcCompileProgram(self.0, pointers.len() as i32, pointers.as_ptr()) };
@@ -165,7 +182,9 @@ impl Program {
         let mut log = vec![0u8; size.max(1)];
         // SAFETY: the buffer has the size that was asked for.
         unsafe { nv::nvrtcGetProgramLog(self.0, log.as_mut_ptr().cast()) };
-        let log = CStr::from_bytes_until_nul(&log).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+        let log = CStr::from_bytes_until_nul(&log)
+            .map(|s| s.to_string_lossy().into_owned())
+            .unwrap_or_default();
         match status {
             nv::nvrtcResult::NVRTC_SUCCESS => Ok(log),
             _ => Err(log),
@@ -211,8 +230,15 @@ impl Drop for Program {
 /// The numbers in the assembler's report.
 fn resources_of(log: &str) -> Resources {
     let before = |what: &str| -> u32 {
-        let Some((head, _)) = log.split_once(what) else { return 0 };
-        let digits: String = head.trim_end().chars().rev().take_while(char::is_ascii_digit).collect();
+        let Some((head, _)) = log.split_once(what) else {
+            return 0;
+        };
+        let digits: String = head
+            .trim_end()
+            .chars()
+            .rev()
+            .take_while(char::is_ascii_digit)
+            .collect();
         digits.chars().rev().collect::<String>().parse().unwrap_or(0)
     };
     Resources {
@@ -231,7 +257,12 @@ mod tests {
     fn the_report_of_the_assembler_is_read() {
         let log = "ptxas info    : Function properties for k\nptxas         .     8 bytes stack frame, 4 bytes spill stores, \
                    12 bytes spill loads\nptxas info    : Used 40 registers, used 1 barriers, 16 bytes smem";
-        let expected = Resources { registers: 40, stack: 8, spill_stores: 4, spill_loads: 12 };
+        let expected = Resources {
+            registers: 40,
+            stack: 8,
+            spill_stores: 4,
+            spill_loads: 12,
+        };
         assert_eq!(resources_of(log), expected);
     }
 }

@@ -28,9 +28,21 @@ timeout "${BENCH_LIMIT:-150}" "$here/gpu-runner" bench --beside "$out/triton.tsv
 
 /// Builds the folder `target/gpu`.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
-    let profile = if args.iter().any(|a| a == "--dev") { "dev" } else { "release" };
+    let profile = if args.iter().any(|a| a == "--dev") {
+        "dev"
+    } else {
+        "release"
+    };
     super::cargo(
-        &["build", "--profile", profile, "--package", "tilescope-gpu-backend", "--example", "gpu-runner"],
+        &[
+            "build",
+            "--profile",
+            profile,
+            "--package",
+            "tilescope-gpu-backend",
+            "--example",
+            "gpu-runner",
+        ],
         &[],
     )?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
@@ -38,12 +50,20 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     let built = if profile == "dev" { "debug" } else { profile };
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let runner = target.join(built).join("examples/gpu-runner");
-    std::fs::copy(&runner, folder.join("gpu-runner")).with_context(|| format!("cannot copy {}", runner.display()))?;
-    for (from, to) in [("kernels", "kernels"), ("tests/pass", "ops"), ("tests/gpu/bench", "bench")] {
+    std::fs::copy(&runner, folder.join("gpu-runner"))
+        .with_context(|| format!("cannot copy {}", runner.display()))?;
+    for (from, to) in [
+        ("kernels", "kernels"),
+        ("tests/pass", "ops"),
+        ("tests/gpu/bench", "bench"),
+    ] {
         copy(&root.join(from), &folder.join(to))?;
     }
     std::fs::write(folder.join("run.sh"), SCRIPT)?;
-    println!("{}: copy it to the machine with the GPU and run `sh run.sh` there", folder.display());
+    println!(
+        "{}: copy it to the machine with the GPU and run `sh run.sh` there",
+        folder.display()
+    );
     Ok(())
 }
 
@@ -54,7 +74,10 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
         let path = entry?.path();
         if path.is_dir() {
             copy(&path, to)?;
-        } else if path.extension().is_some_and(|kind| kind == "toml" || kind == "ttir" || kind == "py") {
+        } else if path
+            .extension()
+            .is_some_and(|kind| kind == "toml" || kind == "ttir" || kind == "py")
+        {
             std::fs::copy(&path, to.join(path.file_name().unwrap_or_default()))?;
         }
     }

@@ -24,10 +24,20 @@ pub fn problem(name: &str) -> String {
     let parts: Vec<&str> = name.split('-').collect();
     let is_variant = |part: &str| {
         let digits = part.trim_start_matches(|c: char| c.is_ascii_alphabetic());
-        part == "whole" || part.contains('x') || (part.starts_with(['b', 'l', 'n', 's']) && !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit()))
+        part == "whole"
+            || part.contains('x')
+            || (part.starts_with(['b', 'l', 'n', 's'])
+                && !digits.is_empty()
+                && digits.chars().all(|c| c.is_ascii_digit()))
     };
-    let kept = parts.iter().enumerate().take_while(|(i, part)| *i == 0 || !is_variant(part));
-    kept.map(|(_, part)| *part).collect::<Vec<&str>>().join("-").replace("dropout4", "dropout")
+    let kept = parts
+        .iter()
+        .enumerate()
+        .take_while(|(i, part)| *i == 0 || !is_variant(part));
+    kept.map(|(_, part)| *part)
+        .collect::<Vec<&str>>()
+        .join("-")
+        .replace("dropout4", "dropout")
 }
 
 /// Bits of numbers between -1 and 1, or small integers.
@@ -35,7 +45,9 @@ fn pattern(dtype: Dtype) -> Vec<u8> {
     let mut state = 1u64;
     let mut bytes = Vec::new();
     while bytes.len() < 1 << 20 {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         let value = (state >> 40) as f64 / f64::from(1 << 23) - 1.0;
         let bits = match dtype.is_float() {
             true => dtype.encode_float(value),
@@ -48,7 +60,10 @@ fn pattern(dtype: Dtype) -> Vec<u8> {
 
 fn bytes_of(built: &Built) -> usize {
     let tensors = built.case.bound.tensors();
-    tensors.iter().map(|t| t.elements() as usize * t.dtype.bytes()).sum()
+    tensors
+        .iter()
+        .map(|t| t.elements() as usize * t.dtype.bytes())
+        .sum()
 }
 
 fn median(mut times: Vec<f64>) -> f64 {
@@ -62,7 +77,9 @@ fn time(device: &Device, built: &Built, sets: &[Buffers], repeats: usize) -> Res
     let launch = built.case.launch();
     let mut start = |i: usize| device.start(&loaded, &built.generated, launch, &sets[i % sets.len()]);
     let one = median(device.time(sets.len(), 3, &mut start).map_err(text)?);
-    let calls = ((2000.0 / one.max(1.0)) as usize).clamp(sets.len(), 200).next_multiple_of(sets.len());
+    let calls = ((2000.0 / one.max(1.0)) as usize)
+        .clamp(sets.len(), 200)
+        .next_multiple_of(sets.len());
     device.time(calls, repeats, &mut start).map(median).map_err(text)
 }
 
@@ -77,9 +94,15 @@ struct Row {
 pub fn run(arguments: &Arguments, nvrtc: &Nvrtc, launches: &[PathBuf]) -> Result<bool, String> {
     let device = Device::open(0).map_err(|e| e.message.clone())?;
     let architecture = device.architecture();
-    let jobs: Vec<(PathBuf, u32)> = launches.iter().flat_map(|p| WARPS.map(|w| (p.clone(), w))).collect();
+    let jobs: Vec<(PathBuf, u32)> = launches
+        .iter()
+        .flat_map(|p| WARPS.map(|w| (p.clone(), w)))
+        .collect();
     let built = in_parallel(&jobs, |(path, warps)| {
-        let options = Options { warps: Some(*warps), ..Options::default() };
+        let options = Options {
+            warps: Some(*warps),
+            ..Options::default()
+        };
         build(nvrtc, &architecture, path, &[], options)
     });
     let mut best: BTreeMap<String, Row> = BTreeMap::new();
@@ -87,14 +110,18 @@ pub fn run(arguments: &Arguments, nvrtc: &Nvrtc, launches: &[PathBuf]) -> Result
     for ((path, warps), built) in jobs.iter().zip(&built) {
         match built {
             // More warps than asked for, where the tile is large: the same code again.
-            Ok(built) if built.generated.threads == 32 * warps => by_path.entry(path).or_default().push((*warps, built)),
+            Ok(built) if built.generated.threads == 32 * warps => {
+                by_path.entry(path).or_default().push((*warps, built))
+            }
             Ok(_) => {}
             Err(why) => println!("{:28} w{warps}: {why}", name_of(path)),
         }
     }
     for (path, variants) in by_path {
         let name = name_of(path);
-        let Some((_, first)) = variants.first() else { continue };
+        let Some((_, first)) = variants.first() else {
+            continue;
+        };
         let tensors = first.case.bound.tensors();
         let bytes = bytes_of(first);
         let count = ROTATION.div_ceil(bytes.max(1)).clamp(1, 64);
@@ -109,23 +136,47 @@ pub fn run(arguments: &Arguments, nvrtc: &Nvrtc, launches: &[PathBuf]) -> Result
                 }
             };
             let r = built.image.resources;
-            println!("  {name:28} w{warps:<2} {us:9.2} us {:7.0} GB/s, {} registers, stack {}", bytes as f64 / us / 1e3, r.registers, r.stack);
-            let row = Row { us, how: format!("{name} w{warps}"), bytes };
-            let entry = best.entry(problem(&name)).or_insert_with(|| Row { us: f64::INFINITY, how: String::new(), bytes });
+            println!(
+                "  {name:28} w{warps:<2} {us:9.2} us {:7.0} GB/s, {} registers, stack {}",
+                bytes as f64 / us / 1e3,
+                r.registers,
+                r.stack
+            );
+            let row = Row {
+                us,
+                how: format!("{name} w{warps}"),
+                bytes,
+            };
+            let entry = best.entry(problem(&name)).or_insert_with(|| Row {
+                us: f64::INFINITY,
+                how: String::new(),
+                bytes,
+            });
             if row.us < entry.us {
                 *entry = row;
             }
         }
     }
-    let beside = arguments.beside.as_ref().and_then(|path| std::fs::read_to_string(path).ok());
+    let beside = arguments
+        .beside
+        .as_ref()
+        .and_then(|path| std::fs::read_to_string(path).ok());
     let beside: BTreeMap<String, (f64, String)> = beside.map(|text| times(&text)).unwrap_or_default();
-    println!("{:26} {:>10} {:>8} {:>10} {:>6}  how", "problem", "us", "GB/s", "Triton us", "ratio");
+    println!(
+        "{:26} {:>10} {:>8} {:>10} {:>6}  how",
+        "problem", "us", "GB/s", "Triton us", "ratio"
+    );
     for (problem, row) in &best {
         let (triton, how) = match beside.get(problem) {
             Some((us, how)) => (format!("{us:10.2} {:6.3}", us / row.us), how.as_str()),
             None => (format!("{:>10} {:>6}", "-", "-"), ""),
         };
-        println!("{problem:26} {:10.2} {:8.0} {triton}  {} | {how}", row.us, row.bytes as f64 / row.us / 1e3, row.how);
+        println!(
+            "{problem:26} {:10.2} {:8.0} {triton}  {} | {how}",
+            row.us,
+            row.bytes as f64 / row.us / 1e3,
+            row.how
+        );
     }
     Ok(true)
 }
@@ -135,8 +186,14 @@ fn times(text: &str) -> BTreeMap<String, (f64, String)> {
     let mut best: BTreeMap<String, (f64, String)> = BTreeMap::new();
     for line in text.lines() {
         let mut parts = line.split('\t');
-        let (Some(name), Some(Ok(us)), how) = (parts.next(), parts.next().map(str::parse::<f64>), parts.next()) else { continue };
-        let entry = best.entry(problem(name)).or_insert((f64::INFINITY, String::new()));
+        let (Some(name), Some(Ok(us)), how) =
+            (parts.next(), parts.next().map(str::parse::<f64>), parts.next())
+        else {
+            continue;
+        };
+        let entry = best
+            .entry(problem(name))
+            .or_insert((f64::INFINITY, String::new()));
         if us < entry.0 {
             *entry = (us, format!("{name} {}", how.unwrap_or_default()));
         }

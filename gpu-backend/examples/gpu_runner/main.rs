@@ -62,7 +62,9 @@ fn arguments() -> Option<Arguments> {
 
 fn main() -> ExitCode {
     let Some(arguments) = arguments() else {
-        println!("usage: gpu-runner test|bench|compile ARCH [--shapes N] [--out DIR] [--beside FILE] [--only TEXT] FOLDER…");
+        println!(
+            "usage: gpu-runner test|bench|compile ARCH [--shapes N] [--out DIR] [--beside FILE] [--only TEXT] FOLDER…"
+        );
         return ExitCode::from(2);
     };
     let folder = std::env::var_os("TILESCOPE_NVRTC").map(PathBuf::from);
@@ -73,7 +75,11 @@ fn main() -> ExitCode {
             return ExitCode::from(3);
         }
     };
-    let mut launches: Vec<PathBuf> = arguments.folders.iter().flat_map(|folder| files(folder)).collect();
+    let mut launches: Vec<PathBuf> = arguments
+        .folders
+        .iter()
+        .flat_map(|folder| files(folder))
+        .collect();
     if let Some(only) = &arguments.only {
         launches.retain(|path| path.to_string_lossy().contains(only.as_str()));
     }
@@ -97,7 +103,12 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut todo = vec![folder.to_path_buf()];
     while let Some(folder) = todo.pop() {
-        for path in std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        for path in std::fs::read_dir(&folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+        {
             if path.is_dir() {
                 todo.push(path);
             } else if path.to_string_lossy().ends_with(".launch.toml") && case::ttir_of(&path).exists() {
@@ -111,7 +122,10 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 /// A launch file's name without its ending.
 fn name_of(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().replace(".launch.toml", "")
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .replace(".launch.toml", "")
 }
 
 /// Does things on all cores, in any order; results come in order.
@@ -126,7 +140,10 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> 
                     let index = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                     let Some(item) = items.get(index) else { break };
                     let result = work(item);
-                    results.lock().unwrap_or_else(|e| e.into_inner()).push((index, result));
+                    results
+                        .lock()
+                        .unwrap_or_else(|e| e.into_inner())
+                        .push((index, result));
                 }
             });
         }
@@ -144,13 +161,26 @@ struct Built {
     seconds: f64,
 }
 
-fn build(nvrtc: &Nvrtc, architecture: &str, path: &Path, vars: &[(String, i64)], options: Options) -> Result<Built, String> {
+fn build(
+    nvrtc: &Nvrtc,
+    architecture: &str,
+    path: &Path,
+    vars: &[(String, i64)],
+    options: Options,
+) -> Result<Built, String> {
     let case = Case::open(path, vars).map_err(|e| e.message().unwrap_or("?").to_string())?;
     let started = Instant::now();
     let generated = case.generate(options)?;
-    let image = nvrtc.compile(&generated, architecture, Form::Cubin).map_err(|e| format!("{} {:?}", e.message, e.notes))?;
+    let image = nvrtc
+        .compile(&generated, architecture, Form::Cubin)
+        .map_err(|e| format!("{} {:?}", e.message, e.notes))?;
     let seconds = started.elapsed().as_secs_f64();
-    Ok(Built { case, generated, image, seconds })
+    Ok(Built {
+        case,
+        generated,
+        image,
+        seconds,
+    })
 }
 
 fn compile_all(arguments: &Arguments, nvrtc: &Nvrtc, launches: &[PathBuf]) -> Result<bool, String> {
@@ -161,12 +191,19 @@ fn compile_all(arguments: &Arguments, nvrtc: &Nvrtc, launches: &[PathBuf]) -> Re
                 let r = built.image.resources;
                 println!(
                     "{:32} {:3} registers, stack {:4}, spills {:4}/{:4} bytes, shared {:6}, {:4} threads, {:5.2} s",
-                    name_of(path), r.registers, r.stack, r.spill_stores, r.spill_loads, built.generated.shared_bytes,
-                    built.generated.threads, built.seconds
+                    name_of(path),
+                    r.registers,
+                    r.stack,
+                    r.spill_stores,
+                    r.spill_loads,
+                    built.generated.shared_bytes,
+                    built.generated.threads,
+                    built.seconds
                 );
                 if let Some(out) = &arguments.out {
                     let _ = std::fs::create_dir_all(out);
-                    let _ = std::fs::write(out.join(format!("{}.cu", name_of(path))), &built.generated.source);
+                    let _ =
+                        std::fs::write(out.join(format!("{}.cu", name_of(path))), &built.generated.source);
                 }
                 all &= r.stack == 0;
             }

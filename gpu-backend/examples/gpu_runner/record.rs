@@ -16,7 +16,11 @@ pub fn entry(name: &str, vars: &[(String, i64)], case: &Case, after: &[Vec<u8>])
         format!("\"{}\": \"{hex}\"", tensor.name)
     });
     let outputs: Vec<String> = outputs.collect();
-    format!("  \"{name}\": {{\"vars\": {{{}}}, \"outputs\": {{{}}}}}", vars.join(", "), outputs.join(", "))
+    format!(
+        "  \"{name}\": {{\"vars\": {{{}}}, \"outputs\": {{{}}}}}",
+        vars.join(", "),
+        outputs.join(", ")
+    )
 }
 
 /// The file.

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use tilescope_gpu_backend::Options;
 use tilescope_gpu_backend::device::Device;
 use tilescope_gpu_backend::nvrtc::Nvrtc;
-use tilescope_gpu_backend::Options;
 use tilescope_launch::Memory;
 
 use crate::case;
@@ -33,10 +33,17 @@ fn jobs(launches: &[PathBuf], shapes: usize) -> Vec<Job> {
         for shape in 0..=shapes.min(if ranges.is_empty() { 0 } else { usize::MAX }) {
             let vars = ranges.iter().enumerate().map(|(i, (name, low, high))| {
                 let random = noise((index * 1000 + shape * 10 + i) as u64);
-                (name.clone(), low + (random % (high - low + 1).max(1) as u64) as i64)
+                (
+                    name.clone(),
+                    low + (random % (high - low + 1).max(1) as u64) as i64,
+                )
             });
             let vars = if shape == 0 { Vec::new() } else { vars.collect() };
-            jobs.push(Job { path: path.clone(), shape, vars });
+            jobs.push(Job {
+                path: path.clone(),
+                shape,
+                vars,
+            });
         }
     }
     jobs
@@ -45,10 +52,15 @@ fn jobs(launches: &[PathBuf], shapes: usize) -> Vec<Job> {
 fn on_device(device: &Device, built: &Built) -> Result<Vec<Vec<u8>>, String> {
     let text = |e: Box<tilescope_diagnostics::Error>| e.message.clone();
     let tensors = built.case.bound.tensors();
-    let mut memory: Memory = built.case.memory().map_err(|e| e.message().unwrap_or("?").to_string())?;
+    let mut memory: Memory = built
+        .case
+        .memory()
+        .map_err(|e| e.message().unwrap_or("?").to_string())?;
     let loaded = device.load(&built.generated, &built.image).map_err(text)?;
     let buffers = device.upload(&memory, tensors).map_err(text)?;
-    device.start(&loaded, &built.generated, built.case.launch(), &buffers).map_err(text)?;
+    device
+        .start(&loaded, &built.generated, built.case.launch(), &buffers)
+        .map_err(text)?;
     device.finish().map_err(text)?;
     device.download(&buffers, &mut memory, tensors).map_err(text)?;
     Ok(memory.allocations.iter().map(|a| a.bytes.to_vec()).collect())
@@ -58,11 +70,19 @@ fn on_device(device: &Device, built: &Built) -> Result<Vec<Vec<u8>>, String> {
 pub fn run(arguments: &Arguments, nvrtc: &Nvrtc, launches: &[PathBuf]) -> Result<bool, String> {
     let device = Device::open(0).map_err(|e| e.message.clone())?;
     let architecture = device.architecture();
-    println!("{}, driver {}, NVRTC {:?}, {architecture}", device.name(), device.driver(), nvrtc.version());
+    println!(
+        "{}, driver {}, NVRTC {:?}, {architecture}",
+        device.name(),
+        device.driver(),
+        nvrtc.version()
+    );
     let jobs = jobs(launches, arguments.shapes);
     let prepared = in_parallel(&jobs, |job| {
         let built = build(nvrtc, &architecture, &job.path, &job.vars, Options::default())?;
-        let expected = built.case.interpret().map_err(|e| e.message().unwrap_or("?").to_string())?;
+        let expected = built
+            .case
+            .interpret()
+            .map_err(|e| e.message().unwrap_or("?").to_string())?;
         Ok::<(Built, Memory), String>((built, expected))
     });
     let (mut passed, mut failed) = (0, 0);
@@ -71,7 +91,9 @@ pub fn run(arguments: &Arguments, nvrtc: &Nvrtc, launches: &[PathBuf]) -> Result
         let outcome = prepared.and_then(|(built, expected)| {
             let actual = on_device(&device, &built)?;
             let compared = built.case.compare(&expected, &actual);
-            compared.map_err(|e| e.message().unwrap_or("?").to_string()).map(|()| built)
+            compared
+                .map_err(|e| e.message().unwrap_or("?").to_string())
+                .map(|()| built)
         });
         let name = name_of(&job.path);
         match outcome {
@@ -79,12 +101,20 @@ pub fn run(arguments: &Arguments, nvrtc: &Nvrtc, launches: &[PathBuf]) -> Result
                 passed += 1;
                 if last != name {
                     let r = built.image.resources;
-                    println!("ok     {name:30} {:3} registers, stack {}, compiled in {:.2} s", r.registers, r.stack, built.seconds);
+                    println!(
+                        "ok     {name:30} {:3} registers, stack {}, compiled in {:.2} s",
+                        r.registers, r.stack, built.seconds
+                    );
                 }
             }
             Err(why) => {
                 failed += 1;
-                println!("FAILED {name:30} shape {} {:?}: {}", job.shape, job.vars, why.chars().take(600).collect::<String>());
+                println!(
+                    "FAILED {name:30} shape {} {:?}: {}",
+                    job.shape,
+                    job.vars,
+                    why.chars().take(600).collect::<String>()
+                );
             }
         }
         last = name;
@@ -103,4 +133,3 @@ pub fn run(arguments: &Arguments, nvrtc: &Nvrtc, launches: &[PathBuf]) -> Result
     }
     Ok(failed == 0)
 }
-

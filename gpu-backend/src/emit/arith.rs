@@ -11,7 +11,9 @@ use super::{Emitter, MAX_COST, text};
 /// Emits an operation that computes each lane alone. `expression` has `$0` and so on for the operands.
 pub fn lanewise(e: &mut Emitter<'_>, function: &Function, op: OpId, expression: &str) -> Result<()> {
     let data = &function.ops[op];
-    let Some(&result) = data.results.first() else { return Ok(()) };
+    let Some(&result) = data.results.first() else {
+        return Ok(());
+    };
     let ty = function.ty(result);
     let (Type::Tile(shape, elem), true) = (ty, ty.shape().is_some()) else {
         e.note(data);
@@ -31,7 +33,9 @@ pub fn lanewise(e: &mut Emitter<'_>, function: &Function, op: OpId, expression: 
         };
         operands.push((Some(value), tile));
     }
-    let cost = operands.iter().fold(1u32, |sum, (_, t)| sum.saturating_add(t.cost));
+    let cost = operands
+        .iter()
+        .fold(1u32, |sum, (_, t)| sum.saturating_add(t.cost));
     let reads = operands.iter().any(|(_, t)| t.reads);
     let name = e.name_of(function, result);
     if !reads && cost <= MAX_COST {
@@ -113,8 +117,11 @@ pub fn constant(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()
         (Type::Tile(shape, _), Constant::Dense(values)) => {
             let name = e.name_of(function, result);
             let items: Vec<String> = values.iter().map(|&bits| text::literal(elem, bits)).collect();
-            e.prologue
-                .push(format!("const {ctype} {name}[{}] = {{{}}};", values.len(), items.join(", ")));
+            e.prologue.push(format!(
+                "const {ctype} {name}[{}] = {{{}}};",
+                values.len(),
+                items.join(", ")
+            ));
             Bound::Tile(e.make(name.clone(), shape, elem, TileKind::Table(name)))
         }
         (_, Constant::Splat(bits)) => Bound::Scalar(text::literal(elem, *bits)),
@@ -128,7 +135,9 @@ pub fn constant(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()
 
 /// `ub.poison`: any value will do; zero is what the interpreter takes.
 pub fn poison(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
-    let Some(&result) = function.ops[op].results.first() else { return Ok(()) };
+    let Some(&result) = function.ops[op].results.first() else {
+        return Ok(());
+    };
     let ty = function.ty(result);
     let Some(elem) = ty.elem() else {
         return Err(e.unsupported(function, op, format!("a poison value of type {ty}")));

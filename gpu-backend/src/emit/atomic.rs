@@ -21,7 +21,9 @@ fn fences(order: Semantic) -> (bool, bool) {
 /// `tt.atomic_rmw`.
 pub fn atomic_rmw(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
-    let Attrs::Rmw(kind, order, _) = data.attrs else { return Ok(()) };
+    let Attrs::Rmw(kind, order, _) = data.attrs else {
+        return Ok(());
+    };
     let elem = data.results.first().and_then(|&v| function.ty(v).elem());
     let name = match kind {
         RmwKind::And => "rmw_and",
@@ -52,8 +54,14 @@ pub fn atomic_rmw(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<
 
 /// `tt.atomic_cas`.
 pub fn atomic_cas(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
-    let Attrs::Atomic(order, _) = function.ops[op].attrs else { return Ok(()) };
-    let bytes = function.ops[op].results.first().and_then(|&v| function.ty(v).elem()).map_or(0, |elem| elem.bytes());
+    let Attrs::Atomic(order, _) = function.ops[op].attrs else {
+        return Ok(());
+    };
+    let bytes = function.ops[op]
+        .results
+        .first()
+        .and_then(|&v| function.ty(v).elem())
+        .map_or(0, |elem| elem.bytes());
     if !matches!(bytes, 2 | 4 | 8) {
         return Err(e.unsupported(function, op, format!("a compare and swap of {bytes} bytes")));
     }
@@ -61,10 +69,21 @@ pub fn atomic_cas(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<
 }
 
 /// An atomic of `arity` operands, then maybe a mask.
-fn atomic(e: &mut Emitter<'_>, function: &Function, op: OpId, expression: &str, arity: usize, order: Semantic) -> Result<()> {
+fn atomic(
+    e: &mut Emitter<'_>,
+    function: &Function,
+    op: OpId,
+    expression: &str,
+    arity: usize,
+    order: Semantic,
+) -> Result<()> {
     let data = &function.ops[op];
-    let Some(&result) = data.results.first() else { return Ok(()) };
-    let Some(elem) = function.ty(result).elem() else { return Ok(()) };
+    let Some(&result) = data.results.first() else {
+        return Ok(());
+    };
+    let Some(elem) = function.ty(result).elem() else {
+        return Ok(());
+    };
     let ctype = e.type_of(elem)?;
     let (release, acquire) = fences(order);
     let mask = data.operands.get(arity).copied();
@@ -111,7 +130,11 @@ fn atomic(e: &mut Emitter<'_>, function: &Function, op: OpId, expression: &str, 
     }
     conditions.extend(values.get(arity).cloned());
     let call = super::loops::place(expression, &values);
-    let condition = if conditions.is_empty() { String::from("true") } else { conditions.join(" && ") };
+    let condition = if conditions.is_empty() {
+        String::from("true")
+    } else {
+        conditions.join(" && ")
+    };
     if used {
         e.line(format!("{name}[r] = {zero};"));
         e.line(format!("if ({condition}) {name}[r] = {call};"));
@@ -129,7 +152,10 @@ fn atomic(e: &mut Emitter<'_>, function: &Function, op: OpId, expression: &str, 
         let shared = e.shared((shape.elements() * elem.bytes()) as u32);
         let index = e.index(&access, "r");
         e.open_registers(registers, 1);
-        e.line(format!("if ((tid & {}) == 0) ts::at<{ctype}>{shared}[{index}] = {name}[r];", layout.idle_threads()));
+        e.line(format!(
+            "if ((tid & {}) == 0) ts::at<{ctype}>{shared}[{index}] = {name}[r];",
+            layout.idle_threads()
+        ));
         e.close("}");
         e.line("ts::barrier();");
         e.open_registers(registers, 1);
@@ -152,8 +178,12 @@ fn scalar_atomic(
 ) -> Result<()> {
     let data = &function.ops[op];
     let values: Vec<ValueId> = data.operands.to_vec();
-    let Some(&result) = data.results.first() else { return Ok(()) };
-    let Some(elem) = function.ty(result).elem() else { return Ok(()) };
+    let Some(&result) = data.results.first() else {
+        return Ok(());
+    };
+    let Some(elem) = function.ty(result).elem() else {
+        return Ok(());
+    };
     let ctype = e.type_of(elem)?;
     let (release, acquire) = fences(order);
     e.flush();
@@ -172,7 +202,10 @@ fn scalar_atomic(
     let shared = e.shared(16);
     let zero = text::literal(elem, 0);
     let name = e.name_of(function, result);
-    e.line(format!("if (tid == 0) *ts::at<{ctype}>{shared} = {} ? {call} : {zero};", texts.get(arity).map_or("true", |m| m.as_str())));
+    e.line(format!(
+        "if (tid == 0) *ts::at<{ctype}>{shared} = {} ? {call} : {zero};",
+        texts.get(arity).map_or("true", |m| m.as_str())
+    ));
     e.line("ts::barrier();");
     if acquire {
         e.line("ts::fence();");

@@ -1,6 +1,6 @@
 //! Tensor descriptors and block pointers: plain loads and stores whose addresses and masks are formulas of the coordinates.
 //!
-//! Left out: the bulk copy engine; gathers, scatters and reductions through descriptors; block pointers that go round a loop.
+//! Left out: the bulk copy engine, reductions through descriptors, block pointers.
 
 use std::rc::Rc;
 
@@ -17,9 +17,16 @@ use crate::layout::IndexMap;
 /// `tt.make_tensor_descriptor`: base, sizes, strides.
 pub fn make_tensor_descriptor(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
-    let (Some(&result), Some((&base, rest))) = (data.results.first(), data.operands.split_first()) else { return Ok(()) };
+    let (Some(&result), Some((&base, rest))) = (data.results.first(), data.operands.split_first()) else {
+        return Ok(());
+    };
     let rank = rest.len() / 2;
-    let wide = |e: &Emitter<'_>, values: &[ValueId]| values.iter().map(|&v| format!("ts::i64({})", e.scalar(v))).collect();
+    let wide = |e: &Emitter<'_>, values: &[ValueId]| {
+        values
+            .iter()
+            .map(|&v| format!("ts::i64({})", e.scalar(v)))
+            .collect()
+    };
     let pointer = BlockPointer {
         base: e.scalar(base),
         shape: wide(e, &rest[..rank]),
@@ -43,7 +50,13 @@ pub fn advance(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()>
 }
 
 /// The block of a descriptor that starts at these coordinates: pointers and masks.
-fn target(e: &mut Emitter<'_>, function: &Function, op: OpId, descriptor: ValueId, indices: &[ValueId]) -> Result<(Target, Shape, Elem, bool)> {
+fn target(
+    e: &mut Emitter<'_>,
+    function: &Function,
+    op: OpId,
+    descriptor: ValueId,
+    indices: &[ValueId],
+) -> Result<(Target, Shape, Elem, bool)> {
     let Type::Descriptor { block, elem, .. } = function.ty(descriptor) else {
         return Err(e.unsupported(function, op, "a descriptor of this form"));
     };
@@ -60,16 +73,34 @@ fn target(e: &mut Emitter<'_>, function: &Function, op: OpId, descriptor: ValueI
     let mut align = pointer.align;
     for axis in 0..rank {
         let dim = Shape::new(&[block.dim(axis) as u64]).unwrap_or(block);
-        let range = e.make(String::from("i"), dim, Elem::Scalar(Scalar::I32), TileKind::Range { start: 0 });
+        let range = e.make(
+            String::from("i"),
+            dim,
+            Elem::Scalar(Scalar::I32),
+            TileKind::Range { start: 0 },
+        );
         let map = IndexMap::dimension(block, axis);
-        coordinates.push(e.make(String::from("i"), block, Elem::Scalar(Scalar::I32), TileKind::View { map, operand: range }));
+        coordinates.push(e.make(
+            String::from("i"),
+            block,
+            Elem::Scalar(Scalar::I32),
+            TileKind::View { map, operand: range },
+        ));
         let start = e.scalar(indices[axis]);
         let at = format!("(ts::i64({start}) + ${axis})");
         let stride = &pointer.strides[axis];
         offsets.push(format!("{at} * {stride}"));
         masks.push(format!("{at} >= 0 && {at} < {}", pointer.shape[axis]));
-        let step = stride.trim_end_matches("LL").parse::<i64>().map_or(1, crate::analysis::aligned);
-        let from = e.facts(function, indices[axis]).divisible.first().copied().unwrap_or(1);
+        let step = stride
+            .trim_end_matches("LL")
+            .parse::<i64>()
+            .map_or(1, crate::analysis::aligned);
+        let from = e
+            .facts(function, indices[axis])
+            .divisible
+            .first()
+            .copied()
+            .unwrap_or(1);
         align = align.min(from.saturating_mul(step).saturating_mul(bytes));
         if axis + 1 < rank {
             align = align.min(step.saturating_mul(bytes));
@@ -83,8 +114,16 @@ fn target(e: &mut Emitter<'_>, function: &Function, op: OpId, descriptor: ValueI
         let whole = block.dim(last) as u64;
         facts.contiguous[last] = whole;
         facts.divisible[last] = align;
-        let start = e.facts(function, indices[last]).divisible.first().copied().unwrap_or(1);
-        let size = pointer.shape[last].trim_end_matches("LL").parse::<i64>().map_or(1, crate::analysis::aligned);
+        let start = e
+            .facts(function, indices[last])
+            .divisible
+            .first()
+            .copied()
+            .unwrap_or(1);
+        let size = pointer.shape[last]
+            .trim_end_matches("LL")
+            .parse::<i64>()
+            .map_or(1, crate::analysis::aligned);
         mask_facts.constant[last] = whole.min(start).min(size);
     }
     let pointee = match elem {
@@ -92,13 +131,106 @@ fn target(e: &mut Emitter<'_>, function: &Function, op: OpId, descriptor: ValueI
         other => other,
     };
     let formula = |e: &mut Emitter<'_>, name: &str, elem: Elem, text: String| -> Rc<Tile> {
-        let kind = TileKind::Op { text, operands: coordinates.clone() };
+        let kind = TileKind::Op {
+            text,
+            operands: coordinates.clone(),
+        };
         e.make(String::from(name), block, elem, kind)
     };
-    let address = formula(e, "address", pointee, format!("{} + ({})", pointer.base, offsets.join(" + ")));
+    let address = formula(
+        e,
+        "address",
+        pointee,
+        format!("{} + ({})", pointer.base, offsets.join(" + ")),
+    );
     let mask = formula(e, "inside", Elem::Scalar(Scalar::I1), masks.join(" && "));
-    let target = Target { pointer: address, facts, mask: Some((mask, mask_facts)), bytes };
+    let target = Target {
+        pointer: address,
+        facts,
+        mask: Some((mask, mask_facts)),
+        bytes,
+    };
     Ok((target, block, elem, pointer.nan))
+}
+
+/// Rows of a descriptor of two dimensions, chosen one by one, from a column on.
+fn rows(
+    e: &mut Emitter<'_>,
+    function: &Function,
+    op: OpId,
+    descriptor: ValueId,
+    chosen: ValueId,
+    column: ValueId,
+    shape: Shape,
+) -> Result<(Target, Elem)> {
+    let Type::Descriptor { elem, .. } = function.ty(descriptor) else {
+        return Err(e.unsupported(function, op, "a descriptor of this form"));
+    };
+    let Bound::Block(pointer) = e.bound(descriptor) else {
+        return Err(e.unsupported(function, op, "a descriptor of this form"));
+    };
+    let (2, [height, width], [row_stride, column_stride]) =
+        (shape.rank(), &pointer.shape[..], &pointer.strides[..])
+    else {
+        return Err(e.unsupported(function, op, "a descriptor of other than two dimensions"));
+    };
+    let number = Elem::Scalar(Scalar::I32);
+    let chosen = e.tile(function, op, chosen)?;
+    let columns = Shape::new(&[shape.dim(1) as u64]).unwrap_or(shape);
+    let range = e.make(String::from("i"), columns, number, TileKind::Range { start: 0 });
+    let mut coordinates = Vec::new();
+    for (axis, operand) in [chosen, range].into_iter().enumerate() {
+        let map = IndexMap::dimension(shape, axis);
+        let elem = operand.elem;
+        coordinates.push(e.make(String::from("i"), shape, elem, TileKind::View { map, operand }));
+    }
+    let start = e.scalar(column);
+    let (row, column) = ("ts::i64($0)", format!("(ts::i64({start}) + $1)"));
+    let address = format!(
+        "{} + ({row} * {row_stride} + {column} * {column_stride})",
+        pointer.base
+    );
+    let inside = format!("{row} >= 0 && {row} < {height} && {column} >= 0 && {column} < {width}");
+    let elem = Elem::Scalar(elem);
+    let facts = Facts::unknown(Type::Tile(shape, elem));
+    let pointee = Elem::Ptr(tilescope_ir::Pointer::to(elem.scalar().unwrap_or(Scalar::I8)));
+    let formula = |e: &mut Emitter<'_>, name: &str, elem: Elem, text: String| -> Rc<Tile> {
+        let operands = coordinates.clone();
+        e.make(String::from(name), shape, elem, TileKind::Op { text, operands })
+    };
+    let pointer = formula(e, "address", pointee, address);
+    let mask = formula(e, "inside", Elem::Scalar(Scalar::I1), inside);
+    let target = Target {
+        pointer,
+        facts: facts.clone(),
+        mask: Some((mask, facts)),
+        bytes: elem.bytes() as u64,
+    };
+    Ok((target, elem))
+}
+
+/// `tt.descriptor_gather`: descriptor, the rows, the first column.
+pub fn descriptor_gather(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
+    let data = &function.ops[op];
+    let (&[descriptor, chosen, column], Some(&result)) = (&data.operands[..], data.results.first()) else {
+        return Ok(());
+    };
+    let Some(shape) = function.ty(result).shape() else {
+        return Ok(());
+    };
+    let (target, elem) = rows(e, function, op, descriptor, chosen, column, shape)?;
+    load_tile(e, function, op, shape, elem, &target, None, false)
+}
+
+/// `tt.descriptor_scatter`: descriptor, the rows, the first column, the tile.
+pub fn descriptor_scatter(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
+    let data = &function.ops[op];
+    let &[descriptor, chosen, column, value] = &data.operands[..] else {
+        return Ok(());
+    };
+    let tile = e.tile(function, op, value)?;
+    let (target, elem) = rows(e, function, op, descriptor, chosen, column, tile.shape)?;
+    store_tile(e, function, op, tile.shape, elem, &target, &tile)
 }
 
 /// The same elements in another shape of as many.
@@ -107,7 +239,15 @@ fn reshaped(e: &mut Emitter<'_>, tile: Rc<Tile>, shape: Shape) -> Rc<Tile> {
         true => tile,
         false => {
             let (name, elem) = (tile.name.clone(), tile.elem);
-            e.make(name, shape, elem, TileKind::View { map: IndexMap::same(shape), operand: tile })
+            e.make(
+                name,
+                shape,
+                elem,
+                TileKind::View {
+                    map: IndexMap::same(shape),
+                    operand: tile,
+                },
+            )
         }
     }
 }
@@ -115,7 +255,10 @@ fn reshaped(e: &mut Emitter<'_>, tile: Rc<Tile>, shape: Shape) -> Rc<Tile> {
 /// `tt.descriptor_load`.
 pub fn descriptor_load(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
-    let (Some((&descriptor, indices)), Some(&result)) = (data.operands.split_first(), data.results.first()) else { return Ok(()) };
+    let (Some((&descriptor, indices)), Some(&result)) = (data.operands.split_first(), data.results.first())
+    else {
+        return Ok(());
+    };
     let (target, block, elem, nan) = target(e, function, op, descriptor, indices)?;
     let other = match elem {
         Elem::Scalar(scalar) if nan && scalar.is_float() => {
@@ -126,7 +269,12 @@ pub fn descriptor_load(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Re
                 Scalar::BF16 => 0x7fc0,
                 _ => 0x7f,
             };
-            Some(e.make(String::from("nan"), block, elem, TileKind::Splat(text::literal(elem, bits))))
+            Some(e.make(
+                String::from("nan"),
+                block,
+                elem,
+                TileKind::Splat(text::literal(elem, bits)),
+            ))
         }
         _ => None,
     };
@@ -141,7 +289,9 @@ pub fn descriptor_load(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Re
 /// `tt.descriptor_store`: descriptor, value, coordinates.
 pub fn descriptor_store(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
-    let [descriptor, value, ref indices @ ..] = data.operands[..] else { return Ok(()) };
+    let [descriptor, value, ref indices @ ..] = data.operands[..] else {
+        return Ok(());
+    };
     let (target, block, elem, _) = target(e, function, op, descriptor, indices)?;
     let tile = e.tile(function, op, value)?;
     let tile = reshaped(e, tile, block);

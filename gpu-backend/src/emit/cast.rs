@@ -10,7 +10,9 @@ use super::arith::lanewise;
 /// All casts.
 pub fn cast(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
-    let (Some(&from), Some(&to)) = (data.operands.first(), data.results.first()) else { return Ok(()) };
+    let (Some(&from), Some(&to)) = (data.operands.first(), data.results.first()) else {
+        return Ok(());
+    };
     let (Some(source), Some(target)) = (function.ty(from).elem(), function.ty(to).elem()) else {
         return Err(e.unsupported(function, op, "a cast of descriptors"));
     };

@@ -10,13 +10,16 @@ use super::arith::lanewise;
 /// `arith.cmpi`.
 pub fn cmp_int(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
-    let Attrs::CmpI(predicate) = data.attrs else { return Ok(()) };
+    let Attrs::CmpI(predicate) = data.attrs else {
+        return Ok(());
+    };
     if let Some(&result) = data.results.first()
         && let Some(value) = e.facts(function, result).value()
     {
         return lanewise(e, function, op, if value == 1 { "true" } else { "false" });
     }
-    let is_bool = data.operands.first().and_then(|&v| function.ty(v).elem()) == Some(Elem::Scalar(Scalar::I1));
+    let is_bool =
+        data.operands.first().and_then(|&v| function.ty(v).elem()) == Some(Elem::Scalar(Scalar::I1));
     let signed = if is_bool { "ts::as_signed" } else { "" };
     let (operator, function_name) = match predicate {
         IntPredicate::Eq => ("==", ""),
@@ -40,8 +43,14 @@ pub fn cmp_int(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()>
 /// `arith.cmpf`.
 pub fn cmp_float(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
-    let Attrs::CmpF(predicate) = data.attrs else { return Ok(()) };
-    let narrow = data.operands.first().and_then(|&v| function.ty(v).elem()).is_some_and(|elem| elem.bytes() < 4);
+    let Attrs::CmpF(predicate) = data.attrs else {
+        return Ok(());
+    };
+    let narrow = data
+        .operands
+        .first()
+        .and_then(|&v| function.ty(v).elem())
+        .is_some_and(|elem| elem.bytes() < 4);
     let (a, b) = match narrow {
         true => ("ts::widen($0)", "ts::widen($1)"),
         false => ("$0", "$1"),

@@ -17,9 +17,15 @@ use crate::analysis::Known;
 /// `tt.get_program_id`.
 pub fn program_id(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
-    let (Some(&result), Attrs::Grid(axis)) = (data.results.first(), &data.attrs) else { return Ok(()) };
+    let (Some(&result), Attrs::Grid(axis)) = (data.results.first(), &data.attrs) else {
+        return Ok(());
+    };
     e.note(data);
-    e.define(function, result, &format!("ts::program_id({})", axis_number(*axis)))
+    e.define(
+        function,
+        result,
+        &format!("ts::program_id({})", axis_number(*axis)),
+    )
 }
 
 fn axis_number(axis: Axis) -> usize {
@@ -33,7 +39,9 @@ fn axis_number(axis: Axis) -> usize {
 /// `tt.get_num_programs`.
 pub fn num_programs(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
-    let (Some(&result), Attrs::Grid(axis)) = (data.results.first(), &data.attrs) else { return Ok(()) };
+    let (Some(&result), Attrs::Grid(axis)) = (data.results.first(), &data.attrs) else {
+        return Ok(());
+    };
     let programs = e.launch.grid[axis_number(*axis)];
     e.define(function, result, &programs.to_string())
 }
@@ -57,7 +65,11 @@ pub fn barrier(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()>
 fn declare(e: &mut Emitter<'_>, function: &Function, op: OpId, value: ValueId) -> Result<Bound> {
     let ty = function.ty(value);
     let Some(elem) = ty.elem() else {
-        return Err(e.unsupported(function, op, format!("a value of type {ty} that goes round a loop or out of a branch")));
+        return Err(e.unsupported(
+            function,
+            op,
+            format!("a value of type {ty} that goes round a loop or out of a branch"),
+        ));
     };
     let name = e.name_of(function, value);
     let ctype = e.type_of(elem)?;
@@ -83,7 +95,13 @@ fn name_of(bound: &Bound) -> &str {
 }
 
 /// Assigns values to variables as if all at once: a variable may be another's value.
-fn assign(e: &mut Emitter<'_>, function: &Function, op: OpId, targets: &[Bound], values: &[ValueId]) -> Result<()> {
+fn assign(
+    e: &mut Emitter<'_>,
+    function: &Function,
+    op: OpId,
+    targets: &[Bound],
+    values: &[ValueId],
+) -> Result<()> {
     e.flush();
     let mut scalars = Vec::new();
     let mut tiles = Vec::new();
@@ -106,7 +124,9 @@ fn assign(e: &mut Emitter<'_>, function: &Function, op: OpId, targets: &[Bound],
                 scalars.push((name.clone(), text));
             }
             (Bound::Tile(variable), Bound::Tile(tile)) => {
-                let TileKind::Array { layout } = &variable.kind else { continue };
+                let TileKind::Array { layout } = &variable.kind else {
+                    continue;
+                };
                 let is_array = matches!(tile.kind, TileKind::Array { .. });
                 let mut source = tile.clone();
                 if clashes || (tile.reads && !is_array) {
@@ -114,11 +134,24 @@ fn assign(e: &mut Emitter<'_>, function: &Function, op: OpId, targets: &[Bound],
                     let ctype = e.type_of(tile.elem)?;
                     e.line(format!("{ctype} {copy}[{}];", layout.registers()));
                     e.copy_to(&tile, &copy, layout)?;
-                    source = e.make(copy, tile.shape, tile.elem, TileKind::Array { layout: layout.clone() });
+                    source = e.make(
+                        copy,
+                        tile.shape,
+                        tile.elem,
+                        TileKind::Array {
+                            layout: layout.clone(),
+                        },
+                    );
                 }
                 tiles.push((variable.name.clone(), source, layout.clone()));
             }
-            _ => return Err(e.unsupported(function, op, "a descriptor that goes round a loop or out of a branch")),
+            _ => {
+                return Err(e.unsupported(
+                    function,
+                    op,
+                    "a descriptor that goes round a loop or out of a branch",
+                ));
+            }
         }
     }
     for (name, source, layout) in tiles {
@@ -151,12 +184,22 @@ pub fn for_(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let Some((&counter, carried)) = args.split_first() else {
         return Err(e.unsupported(function, op, "a loop without a counter"));
     };
-    let [low, high, step] = [0, 1, 2].map(|i| data.operands.get(i).map_or_else(|| String::from("0"), |&v| e.scalar(v)));
+    let [low, high, step] = [0, 1, 2].map(|i| {
+        data.operands
+            .get(i)
+            .map_or_else(|| String::from("0"), |&v| e.scalar(v))
+    });
     let mut variables = Vec::new();
     for &arg in carried {
         variables.push(declare(e, function, op, arg)?);
     }
-    assign(e, function, op, &variables, data.operands.get(3..).unwrap_or_default())?;
+    assign(
+        e,
+        function,
+        op,
+        &variables,
+        data.operands.get(3..).unwrap_or_default(),
+    )?;
     let name = e.name_of(function, counter);
     let ctype = match function.ty(counter).elem() {
         Some(elem) => e.type_of(elem)?,
@@ -168,7 +211,9 @@ pub fn for_(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
         false => format!("{name} < {high}"),
     };
     e.line("#pragma unroll 1");
-    e.open(format!("for ({ctype} {name} = {low}; {condition}; {name} += {step}) {{"));
+    e.open(format!(
+        "for ({ctype} {name} = {low}; {condition}; {name} += {step}) {{"
+    ));
     e.loop_depth += 1;
     e.bind(counter, Bound::Scalar(name));
     bind_all(e, carried, &variables);
@@ -184,7 +229,10 @@ pub fn for_(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
 pub fn if_(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
     e.flush();
-    let condition = data.operands.first().map_or_else(|| String::from("false"), |&v| e.scalar(v));
+    let condition = data
+        .operands
+        .first()
+        .map_or_else(|| String::from("false"), |&v| e.scalar(v));
     let mut variables = Vec::new();
     for &result in &data.results {
         variables.push(declare(e, function, op, result)?);
@@ -254,7 +302,8 @@ struct Graph {
 
 fn successors(function: &Function, block: BlockId) -> Vec<BlockId> {
     let last = function.blocks[block].ops.last();
-    last.map(|&op| function.ops[op].successors.iter().map(|s| s.block).collect()).unwrap_or_default()
+    last.map(|&op| function.ops[op].successors.iter().map(|s| s.block).collect())
+        .unwrap_or_default()
 }
 
 impl Graph {
@@ -287,7 +336,12 @@ impl Graph {
         loop {
             let mut changed = false;
             for &block in order.iter().skip(1) {
-                let known = incoming.get(&block).into_iter().flatten().copied().filter(|b| dominator.contains_key(b));
+                let known = incoming
+                    .get(&block)
+                    .into_iter()
+                    .flatten()
+                    .copied()
+                    .filter(|b| dominator.contains_key(b));
                 let common = known.reduce(|a, b| meet(&dominator, &place, a, b));
                 if let Some(common) = common
                     && dominator.insert(block, common) != Some(common)
@@ -300,14 +354,27 @@ impl Graph {
             }
         }
         let entries = incoming.iter().map(|(&b, from)| (b, from.len())).collect();
-        Graph { order, entries, dominator }
+        Graph {
+            order,
+            entries,
+            dominator,
+        }
     }
 }
 
 /// The nearest common dominator.
-fn meet(dominator: &HashMap<BlockId, BlockId>, place: &HashMap<BlockId, usize>, mut a: BlockId, mut b: BlockId) -> BlockId {
+fn meet(
+    dominator: &HashMap<BlockId, BlockId>,
+    place: &HashMap<BlockId, usize>,
+    mut a: BlockId,
+    mut b: BlockId,
+) -> BlockId {
     while a != b {
-        let (late, other) = if place.get(&a) > place.get(&b) { (&mut a, b) } else { (&mut b, a) };
+        let (late, other) = if place.get(&a) > place.get(&b) {
+            (&mut a, b)
+        } else {
+            (&mut b, a)
+        };
         match dominator.get(late) {
             Some(&up) if up != *late => *late = up,
             _ => return other,
@@ -324,9 +391,17 @@ impl Emitter<'_> {
         self.graph_block(function, &graph, entry)
     }
 
+    /// The blocks of a region, from its first on.
+    pub(super) fn region_body(&mut self, function: &Function, entry: BlockId) -> Result<()> {
+        let graph = Graph::of(function, entry);
+        self.graph_block(function, &graph, entry)
+    }
+
     fn graph_block(&mut self, function: &Function, graph: &Graph, block: BlockId) -> Result<()> {
         self.depth += 1;
-        let Some((&last, ops)) = function.blocks[block].ops.split_last() else { return Ok(()) };
+        let Some((&last, ops)) = function.blocks[block].ops.split_last() else {
+            return Ok(());
+        };
         for &op in ops {
             self.operation(function, op)?;
         }
@@ -334,7 +409,11 @@ impl Emitter<'_> {
             .order
             .iter()
             .copied()
-            .filter(|b| *b != block && graph.dominator.get(b) == Some(&block) && graph.entries.get(b).is_some_and(|&n| n > 1))
+            .filter(|b| {
+                *b != block
+                    && graph.dominator.get(b) == Some(&block)
+                    && graph.entries.get(b).is_some_and(|&n| n > 1)
+            })
             .collect();
         self.flush();
         for &join in &joins {
@@ -372,7 +451,10 @@ impl Emitter<'_> {
                 None => Ok(()),
             };
         }
-        let condition = data.operands.first().map_or_else(|| String::from("false"), |&v| self.scalar(v));
+        let condition = data
+            .operands
+            .first()
+            .map_or_else(|| String::from("false"), |&v| self.scalar(v));
         self.note(data);
         self.open(format!("if ({condition}) {{"));
         for (index, target) in data.successors.iter().enumerate() {
@@ -399,7 +481,12 @@ impl Emitter<'_> {
         }
         let variables: Vec<Bound> = args.iter().map(|&arg| self.bound(arg)).collect();
         assign(self, function, op, &variables, &target.args)?;
-        let label = self.scope().labels.get(&target.block).cloned().unwrap_or_default();
+        let label = self
+            .scope()
+            .labels
+            .get(&target.block)
+            .cloned()
+            .unwrap_or_default();
         self.line(format!("goto {label};"));
         Ok(())
     }
@@ -431,7 +518,9 @@ pub fn return_(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()>
 /// `tt.call`: the function is put in here.
 pub fn call(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
-    let Attrs::Callee(name) = &data.attrs else { return Ok(()) };
+    let Attrs::Callee(name) = &data.attrs else {
+        return Ok(());
+    };
     let module = e.module;
     let Some(callee) = module.find(name) else {
         return Err(e.unsupported(function, op, format!("a call of `{name}`")));
@@ -439,7 +528,12 @@ pub fn call(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let target = &module.funcs[callee];
     let facts = data.operands.iter().map(|&v| e.facts(function, v)).collect();
     let mut scope = Scope::new(target, Known::of_function(target, facts, e.launch.grid));
-    scope.values = target.params().iter().copied().zip(data.operands.iter().map(|&v| e.bound(v))).collect();
+    scope.values = target
+        .params()
+        .iter()
+        .copied()
+        .zip(data.operands.iter().map(|&v| e.bound(v)))
+        .collect();
     let blocks = Graph::of(target, target.entry()).order;
     if let [block] = blocks[..]
         && let Some((&last, ops)) = target.blocks[block].ops.split_last()
@@ -470,4 +564,3 @@ pub fn call(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     bind_all(e, &data.results, &variables);
     Ok(())
 }
-

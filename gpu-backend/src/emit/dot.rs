@@ -17,9 +17,16 @@ use crate::layout::Layout;
 fn natural(e: &mut Emitter<'_>, tile: &Rc<Tile>) -> Rc<Layout> {
     match &tile.kind {
         TileKind::Array { layout } => layout.clone(),
-        TileKind::View { map, operand } if operand.reads && operand.shape.elements() == tile.shape.elements() => {
+        TileKind::View { map, operand }
+            if operand.reads && operand.shape.elements() == tile.shape.elements() =>
+        {
             let own = natural(e, operand);
-            let back = |bases: &[u32]| bases.iter().map(|&b| map.preimage(b)).collect::<Option<Vec<u32>>>();
+            let back = |bases: &[u32]| {
+                bases
+                    .iter()
+                    .map(|&b| map.preimage(b))
+                    .collect::<Option<Vec<u32>>>()
+            };
             match (back(&own.regs), back(&own.threads), map.offset()) {
                 (Some(regs), Some(threads), 0) => Rc::new(Layout { regs, threads }),
                 _ => e.layout(tile.shape),
@@ -30,7 +37,14 @@ fn natural(e: &mut Emitter<'_>, tile: &Rc<Tile>) -> Rc<Layout> {
 }
 
 /// Puts a tile into shared memory, row-major with padded rows; `convert` is applied to each element.
-pub(super) fn stage(e: &mut Emitter<'_>, tile: &Rc<Tile>, slots: &str, ctype: &str, row: usize, convert: &str) -> Result<()> {
+pub(super) fn stage(
+    e: &mut Emitter<'_>,
+    tile: &Rc<Tile>,
+    slots: &str,
+    ctype: &str,
+    row: usize,
+    convert: &str,
+) -> Result<()> {
     let layout = natural(e, tile);
     let access = layout.identity();
     e.prepare(tile, &access)?;
@@ -55,21 +69,39 @@ pub(super) fn staged_bytes(elements: usize, row: usize, bytes: usize) -> usize {
 /// `tt.dot`.
 pub fn dot(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
-    let ([a, b, c], Some(&result)) = (&data.operands[..], data.results.first()) else { return Ok(()) };
-    let [a, b, c] = [e.tile(function, op, *a)?, e.tile(function, op, *b)?, e.tile(function, op, *c)?];
-    let Type::Tile(shape, elem) = function.ty(result) else { return Ok(()) };
+    let ([a, b, c], Some(&result)) = (&data.operands[..], data.results.first()) else {
+        return Ok(());
+    };
+    let [a, b, c] = [
+        e.tile(function, op, *a)?,
+        e.tile(function, op, *b)?,
+        e.tile(function, op, *c)?,
+    ];
+    let Type::Tile(shape, elem) = function.ty(result) else {
+        return Ok(());
+    };
     let rank = shape.rank();
     if !(2..=3).contains(&rank) {
         return Err(e.unsupported(function, op, format!("a dot of rank {rank}")));
     }
     let (m, n, k) = (shape.dim(rank - 2), shape.dim(rank - 1), a.shape.dim(rank - 1));
-    let tf32 = matches!(data.attrs, Attrs::Dot { precision: InputPrecision::Tf32, .. });
+    let tf32 = matches!(
+        data.attrs,
+        Attrs::Dot {
+            precision: InputPrecision::Tf32,
+            ..
+        }
+    );
     // What operands are held as, what is summed, and the step.
     let (held, sum, convert, step) = match (a.elem, elem) {
         (Elem::Scalar(Scalar::F64), _) => ("double", "double", "$0", "ts::fma"),
-        (Elem::Scalar(s), Elem::Scalar(Scalar::I32)) if s == Scalar::I8 => ("ts::i8", "int", "$0", "int_step"),
+        (Elem::Scalar(s), Elem::Scalar(Scalar::I32)) if s == Scalar::I8 => {
+            ("ts::i8", "int", "$0", "int_step")
+        }
         (Elem::Scalar(Scalar::F32), _) if tf32 => ("float", "float", "ts::cut_tf32($0)", "ts::fma"),
-        (Elem::Scalar(s), Elem::Scalar(r)) if s.is_float() && r.is_float() => ("float", "float", "ts::widen($0)", "ts::fma"),
+        (Elem::Scalar(s), Elem::Scalar(r)) if s.is_float() && r.is_float() => {
+            ("float", "float", "ts::widen($0)", "ts::fma")
+        }
         (from, to) => return Err(e.unsupported(function, op, format!("a dot of {from} to {to}"))),
     };
     let ctype = e.type_of(elem)?;
@@ -83,14 +115,22 @@ pub fn dot(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     e.flush();
     e.note(data);
     let name = e.name_of(function, result);
-    let sums = if ctype == sum { name.clone() } else { e.names.fresh(&format!("{name}_sum")) };
+    let sums = if ctype == sum {
+        name.clone()
+    } else {
+        e.names.fresh(&format!("{name}_sum"))
+    };
     let registers = layout.registers();
     e.line(format!("{sum} {sums}[{registers}];"));
     let mut body = Body::default();
     let start = e.element(&mut body, &c, &access, "r")?;
     e.open_registers(registers, 1);
     e.put(&mut body);
-    let start = if ctype == sum { start } else { format!("ts::widen({start})") };
+    let start = if ctype == sum {
+        start
+    } else {
+        format!("ts::widen({start})")
+    };
     e.line(format!("{sums}[r] = {start};"));
     e.close("}");
     let bytes = match held {
@@ -104,7 +144,9 @@ pub fn dot(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     e.open("{");
     let (left_slots, right_slots) = (e.names.fresh("left"), e.names.fresh("right"));
     e.line(format!("{held}* const {left_slots} = ts::at<{held}>{shared};"));
-    e.line(format!("{held}* const {right_slots} = ts::at<{held}>({shared} + {left});"));
+    e.line(format!(
+        "{held}* const {right_slots} = ts::at<{held}>({shared} + {left});"
+    ));
     stage(e, &a, &left_slots, held, k, convert)?;
     stage(e, &b, &right_slots, held, n, convert)?;
     e.line("ts::barrier();");
@@ -119,7 +161,10 @@ pub fn dot(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
         _ => String::from("k"),
     };
     let x = format!("{left_slots}[ts::padded<{held}, {k}>({row} * {k} + k)]");
-    let y = format!("{right_slots}[ts::padded<{held}, {n}>(({batch}) * {n} + (index & {}))]", n - 1);
+    let y = format!(
+        "{right_slots}[ts::padded<{held}, {n}>(({batch}) * {n} + (index & {}))]",
+        n - 1
+    );
     match step {
         "int_step" => e.line(format!("{sums}[r] = ts::add({sums}[r], int({x}) * int({y}));")),
         step => e.line(format!("{sums}[r] = {step}({x}, {y}, {sums}[r]);")),

@@ -52,7 +52,12 @@ impl Emitter<'_> {
 
     /// The index that `access` gives for register `variable` of this thread.
     pub(super) fn index(&mut self, access: &Access, variable: &str) -> String {
-        let bases = access.layout.regs.iter().chain(&access.layout.threads).chain([&access.offset]);
+        let bases = access
+            .layout
+            .regs
+            .iter()
+            .chain(&access.layout.threads)
+            .chain([&access.offset]);
         let disjoint = text::is_disjoint(bases);
         let mut terms = Vec::new();
         terms.extend(self.thread_term(&access.layout.threads));
@@ -94,7 +99,11 @@ impl Emitter<'_> {
             self.line("constexpr int r = 0;");
         } else {
             self.line("#pragma unroll");
-            let next = if step == 1 { String::from("++r") } else { format!("r += {step}") };
+            let next = if step == 1 {
+                String::from("++r")
+            } else {
+                format!("r += {step}")
+            };
             self.open(format!("for (int r = 0; r < {registers}; {next}) {{"));
         }
     }
@@ -110,11 +119,18 @@ impl Emitter<'_> {
 
     /// The array that holds what `access` asks for in the same thread: the tile's own, or a copy in another layout.
     fn resolve(&self, tile: &Rc<Tile>, access: &Access) -> Option<(String, RegisterMap)> {
-        let TileKind::Array { layout } = &tile.kind else { return None };
+        let TileKind::Array { layout } = &tile.kind else {
+            return None;
+        };
         if let Some(map) = layout.registers_for(access) {
             return Some((tile.name.clone(), map));
         }
-        let copies = self.conversions.iter().rev().filter_map(|map| map.get(&tile.id)).flatten();
+        let copies = self
+            .conversions
+            .iter()
+            .rev()
+            .filter_map(|map| map.get(&tile.id))
+            .flatten();
         copies
             .filter_map(|copy| match &copy.kind {
                 TileKind::Array { layout } => Some((copy.name.clone(), layout.registers_for(access)?)),
@@ -127,9 +143,9 @@ impl Emitter<'_> {
     pub(super) fn prepare(&mut self, tile: &Rc<Tile>, access: &Access) -> Result<()> {
         match &tile.kind {
             TileKind::Range { .. } | TileKind::Splat(_) | TileKind::Table(_) => Ok(()),
-            TileKind::Op { operands, .. } if tile.reads => {
-                operands.iter().try_for_each(|operand| self.prepare(operand, access))
-            }
+            TileKind::Op { operands, .. } if tile.reads => operands
+                .iter()
+                .try_for_each(|operand| self.prepare(operand, access)),
             TileKind::Op { .. } => Ok(()),
             TileKind::View { map, operand } => self.prepare(operand, &access.through(map)),
             TileKind::Pick { map, low, high, .. } => {
@@ -158,10 +174,18 @@ impl Emitter<'_> {
     }
 
     /// An expression for the element that `access` gives register `variable`; adds what it takes to the body.
-    pub(super) fn element(&mut self, body: &mut Body, tile: &Rc<Tile>, access: &Access, variable: &str) -> Result<String> {
+    pub(super) fn element(
+        &mut self,
+        body: &mut Body,
+        tile: &Rc<Tile>,
+        access: &Access,
+        variable: &str,
+    ) -> Result<String> {
         match &tile.kind {
             TileKind::Splat(value) => return Ok(value.clone()),
-            TileKind::View { map, operand } => return self.element(body, operand, &access.through(map), variable),
+            TileKind::View { map, operand } => {
+                return self.element(body, operand, &access.through(map), variable);
+            }
             TileKind::Array { .. } => {
                 if let Some(name) = body.open.get(&tile.id)
                     && body.identity.as_ref() == Some(access)
@@ -169,9 +193,15 @@ impl Emitter<'_> {
                     return Ok(name.clone());
                 }
                 // Always found, after `prepare`.
-                let (name, map) = self
-                    .resolve(tile, access)
-                    .unwrap_or_else(|| (tile.name.clone(), RegisterMap { bits: Vec::new(), offset: 0 }));
+                let (name, map) = self.resolve(tile, access).unwrap_or_else(|| {
+                    (
+                        tile.name.clone(),
+                        RegisterMap {
+                            bits: Vec::new(),
+                            offset: 0,
+                        },
+                    )
+                });
                 return Ok(format!("{name}[{}]", Self::register(&map, variable)));
             }
             _ => {}
@@ -252,7 +282,10 @@ impl Emitter<'_> {
         }
         let kind = TileKind::Array { layout };
         let tile = self.make(model.name.clone(), model.shape, model.elem, kind);
-        group.body.open.insert(tile.id, format!("{OPEN}{}{CLOSE}", tile.name));
+        group
+            .body
+            .open
+            .insert(tile.id, format!("{OPEN}{}{CLOSE}", tile.name));
         group.results.push(Pending {
             tile: tile.clone(),
             ctype: self.type_of(tile.elem)?,
@@ -271,7 +304,9 @@ impl Emitter<'_> {
 
     /// Ends the open group: its loop is written.
     pub(super) fn flush(&mut self) {
-        let Some(mut group) = self.group.take() else { return };
+        let Some(mut group) = self.group.take() else {
+            return;
+        };
         let registers = group.layout.registers();
         let mut arrays: HashMap<&str, bool> = HashMap::new();
         for pending in &group.results {
@@ -279,7 +314,10 @@ impl Emitter<'_> {
             arrays.insert(&pending.tile.name, array);
             let line = match array {
                 true => format!("{OPEN}{}{CLOSE} = {};", pending.tile.name, pending.expression),
-                false => format!("{} const {} = {};", pending.ctype, pending.tile.name, pending.expression),
+                false => format!(
+                    "{} const {} = {};",
+                    pending.ctype, pending.tile.name, pending.expression
+                ),
             };
             if let Some(slot) = group.body.lines.get_mut(pending.line) {
                 *slot = line;
@@ -338,12 +376,20 @@ impl Emitter<'_> {
 
     /// Copies an array into the layout that an access needs, through shared memory.
     fn convert(&mut self, tile: &Rc<Tile>, access: &Access) -> Result<()> {
-        let TileKind::Array { layout } = &tile.kind else { return Ok(()) };
+        let TileKind::Array { layout } = &tile.kind else {
+            return Ok(());
+        };
         let mut regs: Vec<u32> = Vec::new();
         for &basis in access.layout.regs.iter().chain([&access.offset]) {
-            let so_far = Layout { regs: regs.clone(), threads: Vec::new() };
+            let so_far = Layout {
+                regs: regs.clone(),
+                threads: Vec::new(),
+            };
             let wanted = Access {
-                layout: Layout { regs: vec![basis], threads: Vec::new() },
+                layout: Layout {
+                    regs: vec![basis],
+                    threads: Vec::new(),
+                },
                 offset: 0,
             };
             if so_far.registers_for(&wanted).is_none() {
@@ -364,11 +410,17 @@ impl Emitter<'_> {
         self.line(format!("{ctype} {name}[{}];", target.registers()));
         let shared = self.shared(size as u32);
         self.open("{");
-        self.line(format!("// {}: to other threads, through shared memory", tile.name));
+        self.line(format!(
+            "// {}: to other threads, through shared memory",
+            tile.name
+        ));
         self.line(format!("{ctype}* const slots = ts::at<{ctype}>{shared};"));
         let from = self.index(&layout.identity(), "r");
         self.open_registers(layout.registers(), 1);
-        self.line(format!("slots[ts::padded<{ctype}, {row}>({from})] = {}[r];", tile.name));
+        self.line(format!(
+            "slots[ts::padded<{ctype}, {row}>({from})] = {}[r];",
+            tile.name
+        ));
         self.close("}");
         self.line("ts::barrier();");
         let to = self.index(&target.identity(), "r");
@@ -412,7 +464,9 @@ fn named(line: &str, arrays: &HashMap<&str, bool>) -> String {
     let mut rest = line;
     while let Some(start) = rest.find(OPEN) {
         out.push_str(&rest[..start]);
-        let Some(end) = rest[start..].find(CLOSE).map(|i| start + i) else { break };
+        let Some(end) = rest[start..].find(CLOSE).map(|i| start + i) else {
+            break;
+        };
         let name = &rest[start + 1..end];
         out.push_str(name);
         if arrays.get(name).copied().unwrap_or(true) {

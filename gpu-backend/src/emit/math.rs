@@ -8,15 +8,55 @@ use super::arith::lanewise;
 
 /// Functions of libdevice (`__nv_NAME`, `__nv_NAMEf`) that are called by their names in C.
 const BY_NAME: &[&str] = &[
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos", "cosh", "erf", "erfc",
-    "exp", "exp10", "exp2", "expm1", "fabs", "fdim", "floor", "fma", "fmod", "hypot", "log", "log10", "log1p", "log2", "nearbyint",
-    "pow", "rint", "round", "sin", "sinh", "sqrt", "tan", "tanh", "tgamma", "lgamma", "trunc", "remainder",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cbrt",
+    "ceil",
+    "copysign",
+    "cos",
+    "cosh",
+    "erf",
+    "erfc",
+    "exp",
+    "exp10",
+    "exp2",
+    "expm1",
+    "fabs",
+    "fdim",
+    "floor",
+    "fma",
+    "fmod",
+    "hypot",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "nearbyint",
+    "pow",
+    "rint",
+    "round",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "tgamma",
+    "lgamma",
+    "trunc",
+    "remainder",
 ];
 
 /// `tt.extern_elementwise`.
 pub fn extern_elementwise(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
-    let Attrs::Extern(attrs) = &data.attrs else { return Ok(()) };
+    let Attrs::Extern(attrs) = &data.attrs else {
+        return Ok(());
+    };
     let name = attrs.symbol.strip_prefix("__nv_").unwrap_or(&attrs.symbol);
     let operands: Vec<String> = (0..data.operands.len()).map(|i| format!("${i}")).collect();
     let operands = operands.join(", ");

@@ -5,11 +5,11 @@ use std::rc::Rc;
 use tilescope_diagnostics::Result;
 use tilescope_ir::{Attrs, Elem, Function, OpId, Shape, Type, ValueId};
 
-use crate::analysis::Facts;
 use super::loops::Body;
 use super::plan::WIDEST;
 use super::tile::{Bound, Tile, TileKind};
 use super::{Emitter, arith, text};
+use crate::analysis::Facts;
 use crate::layout::{Access, Layout, coordinate};
 
 /// `tt.addptr`.
@@ -58,7 +58,14 @@ pub(super) struct Target {
 }
 
 /// The operands of a plain load or store.
-fn target(e: &mut Emitter<'_>, function: &Function, op: OpId, pointer: ValueId, mask: Option<ValueId>, shape: Shape) -> Result<Target> {
+fn target(
+    e: &mut Emitter<'_>,
+    function: &Function,
+    op: OpId,
+    pointer: ValueId,
+    mask: Option<ValueId>,
+    shape: Shape,
+) -> Result<Target> {
     let mask = mask.filter(|&m| e.facts(function, m).value() != Some(1));
     let mask = match mask {
         Some(value) => {
@@ -92,7 +99,10 @@ fn accessed(e: &mut Emitter<'_>, target: &Target, shape: Shape) -> Result<Access
         let facts = &target.facts;
         let aligned = (facts.divisible.get(axis).copied().unwrap_or(1) / target.bytes).max(1);
         let contiguous = facts.contiguous.get(axis).copied().unwrap_or(1);
-        width = (run as u64).min(contiguous).min(aligned).min((WIDEST / target.bytes).max(1)) as usize;
+        width = (run as u64)
+            .min(contiguous)
+            .min(aligned)
+            .min((WIDEST / target.bytes).max(1)) as usize;
         if let Some((_, facts)) = &target.mask {
             let constant = facts.constant.get(axis).copied().unwrap_or(1);
             one_mask = constant >= width as u64;
@@ -114,7 +124,12 @@ fn accessed(e: &mut Emitter<'_>, target: &Target, shape: Shape) -> Result<Access
 }
 
 /// The mask's text for the loop, and the suffix of the function that takes it.
-fn mask_text(e: &mut Emitter<'_>, body: &mut Body, a: &Accessed, only_once: bool) -> Result<(String, &'static str)> {
+fn mask_text(
+    e: &mut Emitter<'_>,
+    body: &mut Body,
+    a: &Accessed,
+    only_once: bool,
+) -> Result<(String, &'static str)> {
     let idle = if only_once { a.layout.idle_threads() } else { 0 };
     let own = match idle {
         0 => None,
@@ -136,9 +151,11 @@ fn mask_text(e: &mut Emitter<'_>, body: &mut Body, a: &Accessed, only_once: bool
     let value = e.element(&mut inner, mask, &a.access, "q")?;
     body.lines.push(format!("bool {name}[{}];", a.width));
     body.lines.push(String::from("#pragma unroll"));
-    body.lines.push(format!("for (int i = 0; i < {}; ++i) {{", a.width));
+    body.lines
+        .push(format!("for (int i = 0; i < {}; ++i) {{", a.width));
     body.lines.push(String::from("    const int q = r + i;"));
-    body.lines.extend(inner.lines.into_iter().map(|line| format!("    {line}")));
+    body.lines
+        .extend(inner.lines.into_iter().map(|line| format!("    {line}")));
     body.lines.push(format!("    {name}[i] = {};", with_own(value)));
     body.lines.push(String::from("}"));
     Ok((format!(", {name}"), "_each"))
@@ -146,13 +163,23 @@ fn mask_text(e: &mut Emitter<'_>, body: &mut Body, a: &Accessed, only_once: bool
 
 fn access_attrs(function: &Function, op: OpId) -> (bool, bool) {
     match &function.ops[op].attrs {
-        Attrs::Access(attrs) => (attrs.volatile, !attrs.boundary_check.is_empty() || attrs.padding.is_some()),
+        Attrs::Access(attrs) => (
+            attrs.volatile,
+            !attrs.boundary_check.is_empty() || attrs.padding.is_some(),
+        ),
         _ => (false, false),
     }
 }
 
 /// Gives the registers of a load what masked-off lanes are.
-fn fill(e: &mut Emitter<'_>, body: &mut Body, name: &str, other: Option<&Rc<Tile>>, zero: &str, a: &Accessed) -> Result<()> {
+fn fill(
+    e: &mut Emitter<'_>,
+    body: &mut Body,
+    name: &str,
+    other: Option<&Rc<Tile>>,
+    zero: &str,
+    a: &Accessed,
+) -> Result<()> {
     let variable = if a.width == 1 { "r" } else { "q" };
     let mut inner = Body::default();
     let value = match other {
@@ -165,9 +192,11 @@ fn fill(e: &mut Emitter<'_>, body: &mut Body, name: &str, other: Option<&Rc<Tile
         return Ok(());
     }
     body.lines.push(String::from("#pragma unroll"));
-    body.lines.push(format!("for (int i = 0; i < {}; ++i) {{", a.width));
+    body.lines
+        .push(format!("for (int i = 0; i < {}; ++i) {{", a.width));
     body.lines.push(String::from("    const int q = r + i;"));
-    body.lines.extend(inner.lines.into_iter().map(|line| format!("    {line}")));
+    body.lines
+        .extend(inner.lines.into_iter().map(|line| format!("    {line}")));
     body.lines.push(format!("    {name}[q] = {value};"));
     body.lines.push(String::from("}"));
     Ok(())
@@ -176,13 +205,17 @@ fn fill(e: &mut Emitter<'_>, body: &mut Body, name: &str, other: Option<&Rc<Tile
 /// `tt.load`.
 pub fn load(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
-    let (Some(&pointer), Some(&result)) = (data.operands.first(), data.results.first()) else { return Ok(()) };
+    let (Some(&pointer), Some(&result)) = (data.operands.first(), data.results.first()) else {
+        return Ok(());
+    };
     let (mask, other) = (data.operands.get(1).copied(), data.operands.get(2).copied());
     let (volatile, _) = access_attrs(function, op);
     if matches!(function.ty(pointer), Type::BlockPtr(..)) {
         return Err(e.unsupported(function, op, "a load through a block pointer"));
     }
-    let Some(elem) = function.ty(result).elem() else { return Ok(()) };
+    let Some(elem) = function.ty(result).elem() else {
+        return Ok(());
+    };
     let zero = text::literal(elem, 0);
     let Type::Tile(shape, _) = function.ty(result) else {
         e.note(data);
@@ -194,7 +227,11 @@ pub fn load(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
         e.line(format!("{ctype} {name} = {other};"));
         match volatile {
             true => {
-                let mask = if mask.is_empty() { String::from(", true") } else { mask };
+                let mask = if mask.is_empty() {
+                    String::from(", true")
+                } else {
+                    mask
+                };
                 e.line(format!("ts::load_volatile(&{name}, {address}{mask});"));
             }
             false => e.line(format!("ts::load<1>(&{name}, {address}{mask});")),
@@ -224,7 +261,9 @@ pub(super) fn load_tile(
     volatile: bool,
 ) -> Result<()> {
     let data = &function.ops[op];
-    let Some(&result) = data.results.first() else { return Ok(()) };
+    let Some(&result) = data.results.first() else {
+        return Ok(());
+    };
     let ctype = e.type_of(elem)?;
     let zero = text::literal(elem, 0);
     let identity = e.layout(shape).identity();
@@ -250,10 +289,17 @@ pub(super) fn load_tile(
     e.put(&mut body);
     match volatile {
         true => {
-            let mask = if mask.is_empty() { String::from(", true") } else { mask };
+            let mask = if mask.is_empty() {
+                String::from(", true")
+            } else {
+                mask
+            };
             e.line(format!("ts::load_volatile(&{name}[r], {address}{mask});"));
         }
-        false => e.line(format!("ts::load{suffix}<{}>(&{name}[r], {address}{mask});", a.width)),
+        false => e.line(format!(
+            "ts::load{suffix}<{}>(&{name}[r], {address}{mask});",
+            a.width
+        )),
     }
     e.close("}");
     let layout = a.layout.clone();
@@ -265,12 +311,16 @@ pub(super) fn load_tile(
 /// `tt.store`.
 pub fn store(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
-    let (Some(&pointer), Some(&value)) = (data.operands.first(), data.operands.get(1)) else { return Ok(()) };
+    let (Some(&pointer), Some(&value)) = (data.operands.first(), data.operands.get(1)) else {
+        return Ok(());
+    };
     let mask = data.operands.get(2).copied();
     if matches!(function.ty(pointer), Type::BlockPtr(..)) {
         return Err(e.unsupported(function, op, "a store through a block pointer"));
     }
-    let Some(elem) = function.ty(value).elem() else { return Ok(()) };
+    let Some(elem) = function.ty(value).elem() else {
+        return Ok(());
+    };
     let Type::Tile(shape, _) = function.ty(pointer) else {
         e.flush();
         e.note(data);
@@ -316,16 +366,21 @@ pub(super) fn store_tile(
         body.lines.push(format!("{name}[0] = {element};"));
     } else {
         body.lines.push(String::from("#pragma unroll"));
-        body.lines.push(format!("for (int i = 0; i < {}; ++i) {{", a.width));
+        body.lines
+            .push(format!("for (int i = 0; i < {}; ++i) {{", a.width));
         body.lines.push(String::from("    const int q = r + i;"));
-        body.lines.extend(inner.lines.into_iter().map(|line| format!("    {line}")));
+        body.lines
+            .extend(inner.lines.into_iter().map(|line| format!("    {line}")));
         body.lines.push(format!("    {name}[i] = {element};"));
         body.lines.push(String::from("}"));
     }
     let address = e.element(&mut body, &a.pointer.clone(), &a.access, "r")?;
     let (mask, suffix) = mask_text(e, &mut body, &a, true)?;
     e.put(&mut body);
-    e.line(format!("ts::store{suffix}<{}>({address}, {name}{mask});", a.width));
+    e.line(format!(
+        "ts::store{suffix}<{}>({address}, {name}{mask});",
+        a.width
+    ));
     e.close("}");
     Ok(())
 }

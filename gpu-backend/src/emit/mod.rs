@@ -14,6 +14,7 @@ mod compare;
 mod control;
 mod dot;
 mod loops;
+mod map;
 mod math;
 mod memory;
 pub mod plan;
@@ -69,7 +70,10 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { specialize: true, warps: None }
+        Options {
+            specialize: true,
+            warps: None,
+        }
     }
 }
 
@@ -120,7 +124,9 @@ pub fn generate(
     let known = Known::of_kernel(function, launch, options.specialize);
     let warps = options.warps.unwrap_or(launch.options.num_warps);
     if !warps.is_power_of_two() || warps > 32 {
-        return Err(Error::unsupported(format!("{warps} warps per program: 1 to 32, a power of two, can be run")));
+        return Err(Error::unsupported(format!(
+            "{warps} warps per program: 1 to 32, a power of two, can be run"
+        )));
     }
     let mut emitter = Emitter {
         module,
@@ -143,7 +149,7 @@ pub fn generate(
         shared_big: 0,
         big_used: false,
         last_line: None,
-        in_region: false,
+        map_result: None,
     };
     let name = emitter.names.fresh(&function.name);
     let (parameters, signature) = emitter.parameters(function, options.specialize)?;
@@ -167,7 +173,11 @@ impl Scope {
     fn new(function: &Function, known: Known) -> Scope {
         let mut uses: HashMap<ValueId, u32> = HashMap::new();
         for (_, op) in function.ops.iter() {
-            for &value in op.operands.iter().chain(op.successors.iter().flat_map(|s| &s.args)) {
+            for &value in op
+                .operands
+                .iter()
+                .chain(op.successors.iter().flat_map(|s| &s.args))
+            {
                 *uses.entry(value).or_default() += 1;
             }
         }
@@ -207,8 +217,8 @@ pub(crate) struct Emitter<'m> {
     shared_big: u32,
     big_used: bool,
     last_line: Option<(std::sync::Arc<str>, u32)>,
-    /// Inside the region of a reduce, scan or map.
-    in_region: bool,
+    /// The type that the lambda of a map returns; none outside of one.
+    map_result: Option<String>,
 }
 
 impl<'m> Emitter<'m> {
@@ -241,12 +251,19 @@ impl<'m> Emitter<'m> {
                             parameters.push(Parameter::Tensor(*id));
                             signature.push(format!("{ctype} {name}"));
                         }
-                        (Argument::Scalar { bits }, Elem::Scalar(scalar)) if specialize && scalar.is_int() => {
-                            self.prologue
-                                .push(format!("constexpr {ctype} {name} = {};", text::literal(elem, *bits)));
+                        (Argument::Scalar { bits }, Elem::Scalar(scalar))
+                            if specialize && scalar.is_int() =>
+                        {
+                            self.prologue.push(format!(
+                                "constexpr {ctype} {name} = {};",
+                                text::literal(elem, *bits)
+                            ));
                         }
                         (Argument::Scalar { bits }, elem) => {
-                            parameters.push(Parameter::Scalar { bits: *bits, bytes: elem.bytes() });
+                            parameters.push(Parameter::Scalar {
+                                bits: *bits,
+                                bytes: elem.bytes(),
+                            });
                             signature.push(format!("{ctype} {name}"));
                         }
                         _ => self
@@ -255,7 +272,11 @@ impl<'m> Emitter<'m> {
                     }
                     Bound::Scalar(name)
                 }
-                _ => return Err(Error::input(format!("argument `{name}` does not fit its parameter"))),
+                _ => {
+                    return Err(Error::input(format!(
+                        "argument `{name}` does not fit its parameter"
+                    )));
+                }
             };
             self.bind(param, bound);
         }
@@ -299,7 +320,8 @@ impl<'m> Emitter<'m> {
 
     /// Adds a line.
     fn line(&mut self, line: impl AsRef<str>) {
-        self.out.push(format!("{}{}", "    ".repeat(self.indent), line.as_ref()));
+        self.out
+            .push(format!("{}{}", "    ".repeat(self.indent), line.as_ref()));
     }
 
     fn open(&mut self, line: impl AsRef<str>) {
@@ -369,7 +391,11 @@ impl<'m> Emitter<'m> {
     }
 
     fn uses(&self, value: ValueId) -> u32 {
-        self.scopes[self.scopes.len() - 1].uses.get(&value).copied().unwrap_or(0)
+        self.scopes[self.scopes.len() - 1]
+            .uses
+            .get(&value)
+            .copied()
+            .unwrap_or(0)
     }
 
     fn name_of(&mut self, function: &Function, value: ValueId) -> String {
@@ -381,9 +407,8 @@ impl<'m> Emitter<'m> {
     }
 
     fn type_of(&self, elem: Elem) -> Result<String> {
-        text::type_name(elem).ok_or_else(|| {
-            Error::unsupported(format!("values of type {elem} are not run on a GPU"))
-        })
+        text::type_name(elem)
+            .ok_or_else(|| Error::unsupported(format!("values of type {elem} are not run on a GPU")))
     }
 
     /// A new tile.
@@ -393,13 +418,14 @@ impl<'m> Emitter<'m> {
             TileKind::Array { .. } => (0, true),
             TileKind::Range { .. } | TileKind::Splat(_) => (0, false),
             TileKind::Table(_) => (1, false),
-            TileKind::Op { operands, .. } => operands
-                .iter()
-                .fold((1, false), |(cost, reads), t| (t.cost.saturating_add(cost), reads || t.reads)),
+            TileKind::Op { operands, .. } => operands.iter().fold((1, false), |(cost, reads), t| {
+                (t.cost.saturating_add(cost), reads || t.reads)
+            }),
             TileKind::View { operand, .. } => (operand.cost, operand.reads),
-            TileKind::Pick { low, high, .. } => {
-                (low.cost.saturating_add(high.cost).saturating_add(1), low.reads || high.reads)
-            }
+            TileKind::Pick { low, high, .. } => (
+                low.cost.saturating_add(high.cost).saturating_add(1),
+                low.reads || high.reads,
+            ),
         };
         Rc::new(Tile {
             id: self.next_tile,
@@ -549,8 +575,8 @@ delegate! {
     make_tensor_descriptor => block::make_tensor_descriptor;
     descriptor_load => block::descriptor_load;
     descriptor_store => block::descriptor_store;
-    descriptor_gather => refuse;
-    descriptor_scatter => refuse;
+    descriptor_gather => block::descriptor_gather;
+    descriptor_scatter => block::descriptor_scatter;
     descriptor_reduce => refuse;
     atomic_rmw => atomic::atomic_rmw;
     atomic_cas => atomic::atomic_cas;
@@ -559,8 +585,8 @@ delegate! {
     atomic_poll => refuse;
     reduce => reduce::reduce;
     scan => reduce::scan;
-    map_elementwise => refuse;
-    region_return => control::nothing;
+    map_elementwise => map::map_elementwise;
+    region_return => map::region_return;
     histogram => reduce::histogram;
     dot => dot::dot;
     dot_scaled => refuse;

@@ -48,7 +48,16 @@ impl Plan {
         let fast = shape.rank().saturating_sub(1);
         self.layouts
             .entry(key(shape))
-            .or_insert_with(|| Rc::new(blocked(shape, &Blocked { fast, vector: 2, warps })))
+            .or_insert_with(|| {
+                Rc::new(blocked(
+                    shape,
+                    &Blocked {
+                        fast,
+                        vector: 2,
+                        warps,
+                    },
+                ))
+            })
             .clone()
     }
 }
@@ -99,12 +108,17 @@ pub fn plan(function: &Function, known: &Known, warps: u32) -> Plan {
         survey.block(block, 1);
     }
     let wanted = (survey.most_elements / MOST_REGISTERS).max(1).next_power_of_two() / 32;
-    let warps = (warps.max(1) as usize).max(wanted).next_power_of_two().trailing_zeros().min(MOST_WARPS);
+    let warps = (warps.max(1) as usize)
+        .max(wanted)
+        .next_power_of_two()
+        .trailing_zeros()
+        .min(MOST_WARPS);
     let mut plan = Plan {
         layouts: HashMap::new(),
         warps,
     };
-    let mut shapes: Vec<(Vec<usize>, Shape)> = survey.votes.iter().map(|(k, v)| (k.clone(), v.shape)).collect();
+    let mut shapes: Vec<(Vec<usize>, Shape)> =
+        survey.votes.iter().map(|(k, v)| (k.clone(), v.shape)).collect();
     for parent in survey.parents.values() {
         shapes.push((key(parent.shape), squeezed(parent.shape)));
     }
@@ -117,7 +131,8 @@ pub fn plan(function: &Function, known: &Known, warps: u32) -> Plan {
             shape: *shape,
             accesses: v.accesses.clone(),
         });
-        plan.layouts.insert(key.clone(), Rc::new(blocked(*shape, &form.form(warps))));
+        plan.layouts
+            .insert(key.clone(), Rc::new(blocked(*shape, &form.form(warps))));
     }
     let mut children: Vec<(&Vec<usize>, &Parent)> = survey.parents.iter().collect();
     children.sort_by(|a, b| {
@@ -149,13 +164,18 @@ impl Votes {
             let of_axis = self.accesses.iter().filter(|a| a.1 == axis);
             of_axis.map(|a| a.0).sum()
         };
-        let fast = (0..self.shape.rank()).rev().max_by_key(|&axis| (weight_of(axis), axis == last));
+        let fast = (0..self.shape.rank())
+            .rev()
+            .max_by_key(|&axis| (weight_of(axis), axis == last));
         let fast = fast.unwrap_or(last);
         let along: Vec<&(u64, usize, u64)> = self.accesses.iter().filter(|a| a.1 == fast).collect();
         // Of each width, the share of the widest access that every access gets.
         let served = |vector: u32| -> u64 {
             let width = 1u64 << vector;
-            along.iter().map(|a| a.0.saturating_mul(a.2.min(width) * 64 / width)).sum()
+            along
+                .iter()
+                .map(|a| a.0.saturating_mul(a.2.min(width) * 64 / width))
+                .sum()
         };
         let vector = match along.is_empty() {
             true => 2,
@@ -185,7 +205,8 @@ impl Survey<'_> {
             for &region in &op.regions {
                 for &block in &self.function.regions[region].blocks {
                     let args = self.function.blocks[block].args.iter();
-                    self.reads.extend(args.filter(|&&arg| self.function.ty(arg).shape().is_some()));
+                    self.reads
+                        .extend(args.filter(|&&arg| self.function.ty(arg).shape().is_some()));
                 }
             }
         }
@@ -199,7 +220,10 @@ impl Survey<'_> {
         let operand_reads = op.operands.iter().any(|v| self.reads.contains(v));
         let lazy = op.code.info().effect == tilescope_ir::Effect::Pure
             && op.regions.is_empty()
-            && !matches!(op.code, OpCode::Dot | OpCode::DotScaled | OpCode::Gather | OpCode::Histogram);
+            && !matches!(
+                op.code,
+                OpCode::Dot | OpCode::DotScaled | OpCode::Gather | OpCode::Histogram
+            );
         for &result in &op.results {
             if self.function.ty(result).shape().is_some() && (!lazy || operand_reads) {
                 self.reads.insert(result);
@@ -224,8 +248,10 @@ impl Survey<'_> {
             OpCode::Broadcast => {
                 if let (Some(&operand), Some(&result)) = (op.operands.first(), op.results.first())
                     && self.reads.contains(&operand)
-                    && let (Some(from), Some(to)) =
-                        (self.function.ty(operand).shape(), self.function.ty(result).shape())
+                    && let (Some(from), Some(to)) = (
+                        self.function.ty(operand).shape(),
+                        self.function.ty(result).shape(),
+                    )
                 {
                     self.relate(from, to, How::Broadcast(IndexMap::broadcast(from, to)), weight);
                 }
@@ -259,10 +285,15 @@ impl Survey<'_> {
         let facts = self.known.get(self.function, pointer);
         let width = |axis: usize| -> u64 {
             let aligned = (facts.divisible[axis] / bytes).max(1);
-            facts.contiguous[axis].min(aligned).min(WIDEST / bytes.min(WIDEST)).max(1)
+            facts.contiguous[axis]
+                .min(aligned)
+                .min(WIDEST / bytes.min(WIDEST))
+                .max(1)
         };
         // Contiguity counts even without alignment: neighbouring lanes then still share a line.
-        let Some(fast) = (0..shape.rank()).max_by_key(|&axis| (width(axis), facts.contiguous[axis].min(32), axis)) else {
+        let Some(fast) =
+            (0..shape.rank()).max_by_key(|&axis| (width(axis), facts.contiguous[axis].min(32), axis))
+        else {
             return;
         };
         let votes = self.votes.entry(key(shape)).or_default();

@@ -28,11 +28,19 @@ impl Item {
             fields.push((e.type_of(elem)?, elem));
         }
         if let [(ctype, _)] = &fields[..] {
-            return Ok(Item { ctype: ctype.clone(), fields });
+            return Ok(Item {
+                ctype: ctype.clone(),
+                fields,
+            });
         }
         let name = e.names.fresh("item");
-        let members: Vec<String> = fields.iter().enumerate().map(|(i, (t, _))| format!("{t} v{i};")).collect();
-        e.tables.push(format!("struct {name} {{ {} }};", members.join(" ")));
+        let members: Vec<String> = fields
+            .iter()
+            .enumerate()
+            .map(|(i, (t, _))| format!("{t} v{i};"))
+            .collect();
+        e.tables
+            .push(format!("struct {name} {{ {} }};", members.join(" ")));
         Ok(Item { ctype: name, fields })
     }
 
@@ -66,7 +74,10 @@ impl Item {
 fn lambda(e: &mut Emitter<'_>, function: &Function, op: OpId, item: &Item) -> Result<(String, bool)> {
     let name = e.names.fresh("combine");
     let (lhs, rhs) = (e.names.fresh("lhs"), e.names.fresh("rhs"));
-    e.open(format!("auto const {name} = [&]({0} {lhs}, {0} {rhs}) {{", item.ctype));
+    e.open(format!(
+        "auto const {name} = [&]({0} {lhs}, {0} {rhs}) {{",
+        item.ctype
+    ));
     let args = e.region_args(function, op, 0).to_vec();
     let n = item.fields.len();
     for (i, &arg) in args.iter().enumerate() {
@@ -74,9 +85,7 @@ fn lambda(e: &mut Emitter<'_>, function: &Function, op: OpId, item: &Item) -> Re
         let text = item.field(source, i % n);
         e.bind(arg, Bound::Scalar(text));
     }
-    let outer = std::mem::replace(&mut e.in_region, true);
     let last = e.region(function, op, 0)?;
-    e.in_region = outer;
     let results: Vec<String> = function.ops[last].operands.iter().map(|&v| e.scalar(v)).collect();
     e.line(format!("return {};", item.pack(&results)));
     e.close("};");
@@ -88,23 +97,43 @@ fn is_commutative(function: &Function, op: OpId) -> bool {
     use OpCode::*;
     let region = function.ops[op].regions.first();
     let block = region.and_then(|&r| function.regions[r].blocks.first());
-    let Some([first, _]) = block.map(|&b| &function.blocks[b].ops[..]) else { return false };
+    let Some([first, _]) = block.map(|&b| &function.blocks[b].ops[..]) else {
+        return false;
+    };
     matches!(
         function.ops[*first].code,
-        AddI | AddF | MulI | MulF | AndI | OrI | XorI | MinSI | MaxSI | MinUI | MaxUI | MinimumF | MaximumF | MinNumF
+        AddI | AddF
+            | MulI
+            | MulF
+            | AndI
+            | OrI
+            | XorI
+            | MinSI
+            | MaxSI
+            | MinUI
+            | MaxUI
+            | MinimumF
+            | MaximumF
+            | MinNumF
             | MaxNumF
     )
 }
 
 /// The operands as arrays of one layout, in which every basis vector lies along the axis or across it.
-fn operands(e: &mut Emitter<'_>, function: &Function, op: OpId, want: Option<Layout>) -> Result<(Vec<Rc<Tile>>, Rc<Layout>, Shape)> {
+fn operands(
+    e: &mut Emitter<'_>,
+    function: &Function,
+    op: OpId,
+    want: Option<Layout>,
+) -> Result<(Vec<Rc<Tile>>, Rc<Layout>, Shape)> {
     let data = &function.ops[op];
     let mut arrays: Vec<Rc<Tile>> = Vec::new();
     let mut layout: Option<Rc<Layout>> = want.map(Rc::new);
     for &operand in &data.operands {
         let tile = e.tile(function, op, operand)?;
         let (array, own) = e.array(&tile)?;
-        let is_simple = own.regs.iter().chain(&own.threads).all(|b| b.count_ones() <= 1) && own.regs.iter().all(|&b| b != 0);
+        let is_simple = own.regs.iter().chain(&own.threads).all(|b| b.count_ones() <= 1)
+            && own.regs.iter().all(|&b| b != 0);
         let wanted = match &layout {
             Some(layout) => layout.clone(),
             None if is_simple => own.clone(),
@@ -142,42 +171,71 @@ fn mask(bits: impl IntoIterator<Item = usize>) -> u32 {
 
 /// A register number made of two counters' bits.
 fn register(parts: &[(&[usize], &str)]) -> String {
-    let terms: Vec<String> = parts.iter().flat_map(|(bits, name)| text::bit_fields(&positions(bits), name)).collect();
+    let terms: Vec<String> = parts
+        .iter()
+        .flat_map(|(bits, name)| text::bit_fields(&positions(bits), name))
+        .collect();
     text::join(&terms, true)
 }
 
 /// `tt.reduce`.
 pub fn reduce(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
-    let Attrs::Along { axis, .. } = data.attrs else { return Ok(()) };
+    let Attrs::Along { axis, .. } = data.attrs else {
+        return Ok(());
+    };
     let axis = axis as usize;
     let (arrays, layout, shape) = operands(e, function, op, None)?;
     let item = Item::of(e, function, op)?;
     e.note(data);
     let (combine, commutative) = lambda(e, function, op, &item)?;
     let (inner, kept) = along(&layout.regs, shape, axis);
-    let (lanes, warps): (Vec<usize>, Vec<usize>) =
-        along(&layout.threads, shape, axis).0.into_iter().partition(|&bit| bit < LANE_BITS);
+    let (lanes, warps): (Vec<usize>, Vec<usize>) = along(&layout.threads, shape, axis)
+        .0
+        .into_iter()
+        .partition(|&bit| bit < LANE_BITS);
     let rest = Rc::new(slice(&layout, shape, axis));
     let (count, depth) = (1usize << kept.len(), 1usize << inner.len());
-    let wanted = data.results.first().map(|&v| e.name_of(function, v)).unwrap_or_default();
-    let is_tile = data.results.len() == 1 && data.results.first().is_some_and(|&v| function.ty(v).shape().is_some());
-    let sums = if is_tile { wanted } else { e.names.fresh(&format!("{wanted}_all")) };
+    let wanted = data
+        .results
+        .first()
+        .map(|&v| e.name_of(function, v))
+        .unwrap_or_default();
+    let is_tile = data.results.len() == 1
+        && data
+            .results
+            .first()
+            .is_some_and(|&v| function.ty(v).shape().is_some());
+    let sums = if is_tile {
+        wanted
+    } else {
+        e.names.fresh(&format!("{wanted}_all"))
+    };
     e.line(format!("{} {sums}[{count}];", item.ctype));
     e.open_registers(count, 1);
     let at = |counter: &str| -> String {
         let index = register(&[(&kept, "r"), (&inner, counter)]);
-        item.pack(&arrays.iter().map(|a| format!("{}[{index}]", a.name)).collect::<Vec<String>>())
+        item.pack(
+            &arrays
+                .iter()
+                .map(|a| format!("{}[{index}]", a.name))
+                .collect::<Vec<String>>(),
+        )
     };
     e.line(format!("{sums}[r] = {};", at("0")));
     if depth > 1 {
         e.line("#pragma unroll");
-        e.line(format!("for (int i = 1; i < {depth}; ++i) {sums}[r] = {combine}({sums}[r], {});", at("i")));
+        e.line(format!(
+            "for (int i = 1; i < {depth}; ++i) {sums}[r] = {combine}({sums}[r], {});",
+            at("i")
+        ));
     }
     let lane_mask = mask(lanes.iter().copied());
     if lane_mask != 0 {
         let suffix = if commutative { "_commutative" } else { "" };
-        e.line(format!("{sums}[r] = ts::reduce_lanes{suffix}<{lane_mask}>({sums}[r], {combine});"));
+        e.line(format!(
+            "{sums}[r] = ts::reduce_lanes{suffix}<{lane_mask}>({sums}[r], {combine});"
+        ));
     }
     e.close("}");
     let warp_mask = mask(warps.iter().map(|&bit| bit - LANE_BITS));
@@ -187,7 +245,9 @@ pub fn reduce(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> 
         let total = 1usize << e.plan.warps;
         let columns = if equal == 31 { 1 } else { 32 };
         let shared = e.shared((count * columns * total * item.bytes()) as u32);
-        e.line(format!("ts::reduce_warps<{warp_mask}, {equal}, {total}>({sums}, {shared}, {combine});"));
+        e.line(format!(
+            "ts::reduce_warps<{warp_mask}, {equal}, {total}>({sums}, {shared}, {combine});"
+        ));
     }
     let results = data.results.clone();
     results_of(e, function, &results, &item, &sums, &rest, count)
@@ -218,7 +278,14 @@ fn results_of(
                         name
                     }
                 };
-                let tile = e.make(name, shape, elem, TileKind::Array { layout: layout.clone() });
+                let tile = e.make(
+                    name,
+                    shape,
+                    elem,
+                    TileKind::Array {
+                        layout: layout.clone(),
+                    },
+                );
                 e.bind(result, Bound::Tile(tile));
             }
             _ => e.define(function, result, &item.field(&format!("{items}[0]"), i))?,
@@ -243,29 +310,48 @@ impl Along {
         inner.sort_by_key(|&i| place(layout.regs[i]));
         let threads = along(&layout.threads, shape, axis).0;
         let (lanes, warps): (Vec<usize>, Vec<usize>) = threads.into_iter().partition(|&bit| bit < LANE_BITS);
-        let first_thread = lanes.first().or(warps.first()).map_or(usize::MAX, |&bit| place(layout.threads[bit]));
-        let (low, high): (Vec<usize>, Vec<usize>) =
-            inner.into_iter().partition(|&i| place(layout.regs[i]) < first_thread);
+        let first_thread = lanes
+            .first()
+            .or(warps.first())
+            .map_or(usize::MAX, |&bit| place(layout.threads[bit]));
+        let (low, high): (Vec<usize>, Vec<usize>) = inner
+            .into_iter()
+            .partition(|&i| place(layout.regs[i]) < first_thread);
         let order: Vec<usize> = (low.iter().map(|&i| place(layout.regs[i])))
             .chain(lanes.iter().chain(&warps).map(|&bit| place(layout.threads[bit])))
             .chain(high.iter().map(|&i| place(layout.regs[i])))
             .collect();
         let next = |bits: &[usize]| bits.windows(2).all(|w| w[1] == w[0] + 1);
         let fits = order.iter().enumerate().all(|(i, &bit)| i == bit) && next(&lanes) && next(&warps);
-        fits.then_some(Along { low, high, kept, lanes, warps })
+        fits.then_some(Along {
+            low,
+            high,
+            kept,
+            lanes,
+            warps,
+        })
     }
 }
 
 /// `tt.scan`.
 pub fn scan(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
-    let Attrs::Along { axis, reverse } = data.attrs else { return Ok(()) };
+    let Attrs::Along { axis, reverse } = data.attrs else {
+        return Ok(());
+    };
     let axis = axis as usize;
     let (mut arrays, mut layout, shape) = operands(e, function, op, None)?;
     let form = match Along::of(&layout, shape, axis) {
         Some(form) => form,
         None => {
-            let blocked = blocked(shape, &Blocked { fast: axis, vector: 2, warps: e.plan.warps });
+            let blocked = blocked(
+                shape,
+                &Blocked {
+                    fast: axis,
+                    vector: 2,
+                    warps: e.plan.warps,
+                },
+            );
             (arrays, layout, _) = operands(e, function, op, Some(blocked))?;
             let Some(form) = Along::of(&layout, shape, axis) else {
                 return Err(e.unsupported(function, op, format!("a scan of a tile of shape {shape}")));
@@ -277,14 +363,36 @@ pub fn scan(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     e.note(data);
     let (combine, _) = lambda(e, function, op, &item)?;
     let registers = layout.registers();
-    let (v, j, k) = (1usize << form.low.len(), 1usize << form.high.len(), 1usize << form.kept.len());
-    let wanted = data.results.first().map(|&r| e.name_of(function, r)).unwrap_or_default();
+    let (v, j, k) = (
+        1usize << form.low.len(),
+        1usize << form.high.len(),
+        1usize << form.kept.len(),
+    );
+    let wanted = data
+        .results
+        .first()
+        .map(|&r| e.name_of(function, r))
+        .unwrap_or_default();
     let items = e.names.fresh(&format!("{wanted}_all"));
     e.line(format!("{} {items}[{registers}];", item.ctype));
     // Items in the order of the scan: neighbours fastest; a reversed scan mirrors them.
-    let mirror = if reverse { (v - 1) | (j - 1) << form.low.len() } else { 0 };
-    let counter = if mirror == 0 { String::from("r") } else { format!("(r ^ {mirror})") };
-    let order: Vec<usize> = form.low.iter().chain(&form.high).chain(&form.kept).copied().collect();
+    let mirror = if reverse {
+        (v - 1) | (j - 1) << form.low.len()
+    } else {
+        0
+    };
+    let counter = if mirror == 0 {
+        String::from("r")
+    } else {
+        format!("(r ^ {mirror})")
+    };
+    let order: Vec<usize> = form
+        .low
+        .iter()
+        .chain(&form.high)
+        .chain(&form.kept)
+        .copied()
+        .collect();
     let index = register(&[(&order, counter.as_str())]);
     e.open_registers(registers, 1);
     let fields: Vec<String> = arrays.iter().map(|a| format!("{}[{index}]", a.name)).collect();
@@ -292,7 +400,11 @@ pub fn scan(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     e.close("}");
     let total = 1usize << e.plan.warps;
     let idle = (layout.idle_threads() & 31).count_ones() as usize;
-    let columns = if form.lanes.len() + idle == LANE_BITS && idle == 0 { 1 } else { 32 };
+    let columns = if form.lanes.len() + idle == LANE_BITS && idle == 0 {
+        1
+    } else {
+        32
+    };
     let shared = match form.warps.is_empty() {
         true => String::from("nullptr"),
         false => e.shared((k * j * columns * total * item.bytes()) as u32),
@@ -305,14 +417,26 @@ pub fn scan(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
         1 << form.warps.len(),
     ));
     for (i, &result) in data.results.clone().iter().enumerate() {
-        let Type::Tile(shape, elem) = function.ty(result) else { continue };
+        let Type::Tile(shape, elem) = function.ty(result) else {
+            continue;
+        };
         let name = e.name_of(function, result);
         let ctype = e.type_of(elem)?;
         e.line(format!("{ctype} {name}[{registers}];"));
         e.open_registers(registers, 1);
-        e.line(format!("{name}[{index}] = {};", item.field(&format!("{items}[r]"), i)));
+        e.line(format!(
+            "{name}[{index}] = {};",
+            item.field(&format!("{items}[r]"), i)
+        ));
         e.close("}");
-        let tile = e.make(name, shape, elem, TileKind::Array { layout: layout.clone() });
+        let tile = e.make(
+            name,
+            shape,
+            elem,
+            TileKind::Array {
+                layout: layout.clone(),
+            },
+        );
         e.bind(result, Bound::Tile(tile));
     }
     Ok(())
@@ -321,8 +445,12 @@ pub fn scan(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
 /// `tt.histogram`: counted in shared memory.
 pub fn histogram(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
-    let (Some(&operand), Some(&result)) = (data.operands.first(), data.results.first()) else { return Ok(()) };
-    let Type::Tile(bins, elem) = function.ty(result) else { return Ok(()) };
+    let (Some(&operand), Some(&result)) = (data.operands.first(), data.results.first()) else {
+        return Ok(());
+    };
+    let Type::Tile(bins, elem) = function.ty(result) else {
+        return Ok(());
+    };
     let source = e.tile(function, op, operand)?;
     let (array, layout) = e.array(&source)?;
     let access = layout.identity();
@@ -346,7 +474,9 @@ pub fn histogram(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<(
     e.open("{");
     e.line(format!("int* const bins = ts::at<int>{shared};"));
     let threads = 32usize << e.plan.warps;
-    e.line(format!("for (int i = tid; i < {count}; i += {threads}) bins[i] = 0;"));
+    e.line(format!(
+        "for (int i = tid; i < {count}; i += {threads}) bins[i] = 0;"
+    ));
     e.line("ts::barrier();");
     e.open_registers(layout.registers(), 1);
     let mut body = super::loops::Body::default();
@@ -383,7 +513,9 @@ pub fn gather(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> 
     };
     let axis = *axis as usize;
     let (source, index) = (e.tile(function, op, source)?, e.tile(function, op, index)?);
-    let Type::Tile(shape, elem) = function.ty(result) else { return Ok(()) };
+    let Type::Tile(shape, elem) = function.ty(result) else {
+        return Ok(());
+    };
     let ctype = e.type_of(elem)?;
     let layout = e.layout(shape);
     let access = layout.identity();

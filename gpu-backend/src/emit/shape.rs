@@ -19,9 +19,18 @@ fn parts(e: &Emitter<'_>, function: &Function, op: OpId) -> Result<(Rc<Tile>, Sh
     }
 }
 
-fn view(e: &mut Emitter<'_>, function: &Function, op: OpId, operand: Rc<Tile>, shape: Shape, map: IndexMap) -> Result<()> {
+fn view(
+    e: &mut Emitter<'_>,
+    function: &Function,
+    op: OpId,
+    operand: Rc<Tile>,
+    shape: Shape,
+    map: IndexMap,
+) -> Result<()> {
     let data = &function.ops[op];
-    let Some(&result) = data.results.first() else { return Ok(()) };
+    let Some(&result) = data.results.first() else {
+        return Ok(());
+    };
     view_of(e, function, result, operand, shape, map)
 }
 
@@ -88,7 +97,9 @@ pub fn splat(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
 /// `tt.unsplat`: the only lane.
 pub fn unsplat(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
-    let (Some(&operand), Some(&result)) = (data.operands.first(), data.results.first()) else { return Ok(()) };
+    let (Some(&operand), Some(&result)) = (data.operands.first(), data.results.first()) else {
+        return Ok(());
+    };
     let tile = e.tile(function, op, operand)?;
     if let TileKind::Splat(text) = &tile.kind {
         e.bind(result, Bound::Scalar(text.clone()));
@@ -115,16 +126,26 @@ pub fn reshape(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()>
 /// `tt.trans`.
 pub fn trans(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let (operand, shape) = parts(e, function, op)?;
-    let Attrs::Order(order) = &function.ops[op].attrs else { return Ok(()) };
+    let Attrs::Order(order) = &function.ops[op].attrs else {
+        return Ok(());
+    };
     let map = IndexMap::permuted(operand.shape, shape, order);
     view(e, function, op, operand, shape, map)
 }
 
 /// A tile of one of two others.
-fn pick(e: &mut Emitter<'_>, function: &Function, op: OpId, bit: impl Fn(Shape) -> u32, map: impl Fn(Shape) -> IndexMap) -> Result<()> {
+fn pick(
+    e: &mut Emitter<'_>,
+    function: &Function,
+    op: OpId,
+    bit: impl Fn(Shape) -> u32,
+    map: impl Fn(Shape) -> IndexMap,
+) -> Result<()> {
     let data = &function.ops[op];
     let (low, shape) = parts(e, function, op)?;
-    let (Some(&second), Some(&result)) = (data.operands.get(1), data.results.first()) else { return Ok(()) };
+    let (Some(&second), Some(&result)) = (data.operands.get(1), data.results.first()) else {
+        return Ok(());
+    };
     let high = e.tile(function, op, second)?;
     let mut sides = [low, high];
     for side in &mut sides {
@@ -134,7 +155,12 @@ fn pick(e: &mut Emitter<'_>, function: &Function, op: OpId, bit: impl Fn(Shape) 
     }
     let [low, high] = sides;
     let (elem, name) = (low.elem, e.name_of(function, result));
-    let kind = TileKind::Pick { bit: bit(shape), map: map(shape), low, high };
+    let kind = TileKind::Pick {
+        bit: bit(shape),
+        map: map(shape),
+        low,
+        high,
+    };
     let tile = e.make(name, shape, elem, kind);
     e.bind(result, Bound::Tile(tile));
     Ok(())
@@ -147,7 +173,13 @@ pub fn join(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
 
 /// `tt.cat`.
 pub fn cat(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
-    pick(e, function, op, |shape| shape.log2_elements().saturating_sub(1), IndexMap::without_top_bit)
+    pick(
+        e,
+        function,
+        op,
+        |shape| shape.log2_elements().saturating_sub(1),
+        IndexMap::without_top_bit,
+    )
 }
 
 /// `tt.split`.

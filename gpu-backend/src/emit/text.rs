@@ -8,9 +8,11 @@ use tilescope_ir::{Elem, Pointer, Scalar};
 pub fn type_name(elem: Elem) -> Option<String> {
     match elem {
         Elem::Scalar(scalar) => scalar_name(scalar).map(Into::into),
-        Elem::Ptr(Pointer { pointee, levels, .. }) => {
-            Some(format!("{}{}", scalar_name(pointee)?, "*".repeat(levels as usize)))
-        }
+        Elem::Ptr(Pointer { pointee, levels, .. }) => Some(format!(
+            "{}{}",
+            scalar_name(pointee)?,
+            "*".repeat(levels as usize)
+        )),
     }
 }
 
@@ -27,11 +29,9 @@ fn scalar_name(scalar: Scalar) -> Option<&'static str> {
         Scalar::BF16 => "ts::bf16",
         Scalar::F32 => "float",
         Scalar::F64 => "double",
-        Scalar::I4
-        | Scalar::I128
-        | Scalar::F8E4M3B11FNUZ
-        | Scalar::F8E4M3FNUZ
-        | Scalar::F8E5M2FNUZ => return None,
+        Scalar::I4 | Scalar::I128 | Scalar::F8E4M3B11FNUZ | Scalar::F8E4M3FNUZ | Scalar::F8E5M2FNUZ => {
+            return None;
+        }
     })
 }
 
@@ -135,7 +135,13 @@ pub fn bit_fields(bases: &[u32], variable: &str) -> Vec<String> {
         while bit + length < bases.len() && u64::from(bases[bit + length]) == u64::from(base) << length {
             length += 1;
         }
-        terms.push(field(variable, bit, length, base.trailing_zeros() as usize, bases.len()));
+        terms.push(field(
+            variable,
+            bit,
+            length,
+            base.trailing_zeros() as usize,
+            bases.len(),
+        ));
         bit += length;
     }
     terms
@@ -188,17 +194,137 @@ pub struct Names {
 
 /// Words that no variable may be called.
 const RESERVED: &[&str] = &[
-    "ts", "r", "i", "q", "k", "tid", "shared", "shared_bytes", "BIG", "slots", "bins", "index", "int", "float", "double", "bool", "short", "long", "char", "unsigned", "signed",
-    "void", "auto", "const", "constexpr", "if", "else", "for", "while", "do", "switch", "case", "default", "break",
-    "continue", "return", "goto", "struct", "class", "union", "enum", "template", "typename", "namespace", "using",
-    "operator", "new", "delete", "this", "true", "false", "nullptr", "static", "extern", "inline", "volatile", "register",
-    "sizeof", "and", "or", "not", "xor", "bitand", "bitor", "compl", "try", "catch", "throw", "public", "private",
-    "protected", "virtual", "friend", "explicit", "mutable", "asm", "typedef", "export", "final", "override", "concept",
-    "requires", "decltype", "alignas", "alignof", "noexcept", "static_assert", "thread_local", "wchar_t", "main", "run",
-    "y0", "y1", "yn", "j0", "j1", "jn", "linux", "unix", "NULL", "INFINITY", "NAN", "read", "write", "stdin", "stdout",
-    "stderr", "errno", "signgam", "warpSize", "threadIdx", "blockIdx", "blockDim", "gridDim", "and_eq", "or_eq", "xor_eq",
-    "not_eq", "typeid", "co_await", "co_return", "co_yield", "char8_t", "char16_t", "char32_t", "consteval", "constinit",
-    "dynamic_cast", "static_cast", "reinterpret_cast", "const_cast",
+    "ts",
+    "r",
+    "i",
+    "q",
+    "k",
+    "tid",
+    "shared",
+    "shared_bytes",
+    "BIG",
+    "slots",
+    "bins",
+    "index",
+    "int",
+    "float",
+    "double",
+    "bool",
+    "short",
+    "long",
+    "char",
+    "unsigned",
+    "signed",
+    "void",
+    "auto",
+    "const",
+    "constexpr",
+    "if",
+    "else",
+    "for",
+    "while",
+    "do",
+    "switch",
+    "case",
+    "default",
+    "break",
+    "continue",
+    "return",
+    "goto",
+    "struct",
+    "class",
+    "union",
+    "enum",
+    "template",
+    "typename",
+    "namespace",
+    "using",
+    "operator",
+    "new",
+    "delete",
+    "this",
+    "true",
+    "false",
+    "nullptr",
+    "static",
+    "extern",
+    "inline",
+    "volatile",
+    "register",
+    "sizeof",
+    "and",
+    "or",
+    "not",
+    "xor",
+    "bitand",
+    "bitor",
+    "compl",
+    "try",
+    "catch",
+    "throw",
+    "public",
+    "private",
+    "protected",
+    "virtual",
+    "friend",
+    "explicit",
+    "mutable",
+    "asm",
+    "typedef",
+    "export",
+    "final",
+    "override",
+    "concept",
+    "requires",
+    "decltype",
+    "alignas",
+    "alignof",
+    "noexcept",
+    "static_assert",
+    "thread_local",
+    "wchar_t",
+    "main",
+    "run",
+    "y0",
+    "y1",
+    "yn",
+    "j0",
+    "j1",
+    "jn",
+    "linux",
+    "unix",
+    "NULL",
+    "INFINITY",
+    "NAN",
+    "read",
+    "write",
+    "stdin",
+    "stdout",
+    "stderr",
+    "errno",
+    "signgam",
+    "warpSize",
+    "threadIdx",
+    "blockIdx",
+    "blockDim",
+    "gridDim",
+    "and_eq",
+    "or_eq",
+    "xor_eq",
+    "not_eq",
+    "typeid",
+    "co_await",
+    "co_return",
+    "co_yield",
+    "char8_t",
+    "char16_t",
+    "char32_t",
+    "consteval",
+    "constinit",
+    "dynamic_cast",
+    "static_cast",
+    "reinterpret_cast",
+    "const_cast",
 ];
 
 impl Names {

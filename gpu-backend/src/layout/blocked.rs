@@ -68,7 +68,12 @@ impl Bits {
 
     /// The next bit of the slowest dimension that has one left.
     fn slowest(&mut self) -> Option<u32> {
-        let axis = self.order.iter().rev().copied().find(|&axis| self.left(axis) > 0)?;
+        let axis = self
+            .order
+            .iter()
+            .rev()
+            .copied()
+            .find(|&axis| self.left(axis) > 0)?;
         Some(self.take(axis))
     }
 
@@ -81,8 +86,14 @@ impl Bits {
 
 /// What is left of a layout when a dimension is reduced away: registers of that dimension are gone, threads of it hold the same.
 pub fn slice(layout: &Layout, shape: Shape, axis: usize) -> Layout {
-    let regs = layout.regs.iter().map(|&basis| drop_dimension(basis, shape, axis));
-    let threads = layout.threads.iter().map(|&basis| drop_dimension(basis, shape, axis));
+    let regs = layout
+        .regs
+        .iter()
+        .map(|&basis| drop_dimension(basis, shape, axis));
+    let threads = layout
+        .threads
+        .iter()
+        .map(|&basis| drop_dimension(basis, shape, axis));
     Layout {
         regs: regs.filter(|&basis| basis != 0).collect(),
         threads: threads.collect(),

@@ -12,7 +12,11 @@ pub struct IndexMap {
 impl IndexMap {
     /// The operand's index for a result's index; leaves the offset out.
     pub fn apply(&self, index: u32) -> u32 {
-        let set = self.sources.iter().enumerate().filter(|(bit, _)| index >> bit & 1 == 1);
+        let set = self
+            .sources
+            .iter()
+            .enumerate()
+            .filter(|(bit, _)| index >> bit & 1 == 1);
         set.fold(0, |sum, (_, source)| sum ^ source)
     }
 
@@ -26,7 +30,10 @@ impl IndexMap {
         if bit == 0 {
             return Some(0);
         }
-        self.sources.iter().position(|&source| source == bit).map(|at| 1 << at)
+        self.sources
+            .iter()
+            .position(|&source| source == bit)
+            .map(|at| 1 << at)
     }
 
     /// `gather`: an index of the result without its coordinate along the axis, as an index of the operand.
@@ -85,7 +92,9 @@ impl IndexMap {
     pub fn without_top_bit(result: Shape) -> IndexMap {
         let bits = result.log2_elements();
         IndexMap {
-            sources: (0..bits).map(|bit| if bit + 1 == bits { 0 } else { 1 << bit }).collect(),
+            sources: (0..bits)
+                .map(|bit| if bit + 1 == bits { 0 } else { 1 << bit })
+                .collect(),
             offset: 0,
         }
     }
@@ -95,7 +104,8 @@ impl IndexMap {
         for axis in 0..result.rank() {
             let base = dimension_base(result, axis);
             for bit in 0..result.dim(axis).trailing_zeros() {
-                if let (Some(slot), Some(from)) = (sources.get_mut((base + bit) as usize), source(axis, bit)) {
+                if let (Some(slot), Some(from)) = (sources.get_mut((base + bit) as usize), source(axis, bit))
+                {
                     *slot = 1 << from;
                 }
             }
@@ -106,5 +116,7 @@ impl IndexMap {
 
 /// The lowest index bit of a dimension.
 pub fn dimension_base(shape: Shape, axis: usize) -> u32 {
-    (axis + 1..shape.rank()).map(|d| shape.dim(d).trailing_zeros()).sum()
+    (axis + 1..shape.rank())
+        .map(|d| shape.dim(d).trailing_zeros())
+        .sum()
 }

@@ -81,7 +81,10 @@ impl Layout {
 
     /// The access that reads every register in order.
     pub fn identity(&self) -> Access {
-        Access { layout: self.clone(), offset: 0 }
+        Access {
+            layout: self.clone(),
+            offset: 0,
+        }
     }
 
     /// The registers of this layout that hold, in the same thread, what `access` asks for; none if some
@@ -152,13 +155,15 @@ impl Space {
     }
 
     fn reduce(&self, vector: u32) -> (u32, u32) {
-        self.rows.iter().fold((vector, 0), |(rest, sum), &(row, combination)| {
-            let leading = 31 - row.leading_zeros();
-            match rest >> leading & 1 {
-                1 => (rest ^ row, sum ^ combination),
-                _ => (rest, sum),
-            }
-        })
+        self.rows
+            .iter()
+            .fold((vector, 0), |(rest, sum), &(row, combination)| {
+                let leading = 31 - row.leading_zeros();
+                match rest >> leading & 1 {
+                    1 => (rest ^ row, sum ^ combination),
+                    _ => (rest, sum),
+                }
+            })
     }
 
     /// Which inserted vectors add up to this one, as bits; none if it lies outside.

@@ -8,7 +8,11 @@ fn shape(dims: &[u64]) -> Shape {
 
 #[test]
 fn a_blocked_layout_puts_neighbours_in_one_thread() {
-    let form = Blocked { fast: 0, vector: 2, warps: 2 };
+    let form = Blocked {
+        fast: 0,
+        vector: 2,
+        warps: 2,
+    };
     let layout = blocked(shape(&[1024]), &form);
     assert_eq!(layout.regs, [1, 2, 512]);
     assert_eq!(layout.threads, [4, 8, 16, 32, 64, 128, 256]);
@@ -19,7 +23,11 @@ fn a_blocked_layout_puts_neighbours_in_one_thread() {
 
 #[test]
 fn rows_belong_to_one_warp_where_they_can() {
-    let form = Blocked { fast: 1, vector: 2, warps: 2 };
+    let form = Blocked {
+        fast: 1,
+        vector: 2,
+        warps: 2,
+    };
     let layout = blocked(shape(&[64, 64]), &form);
     // 16 lanes on a row, two rows to a warp, warps on the top rows' bits.
     assert_eq!(layout.threads, [4, 8, 16, 32, 64, 128, 256]);
@@ -29,17 +37,38 @@ fn rows_belong_to_one_warp_where_they_can() {
 
 #[test]
 fn small_tiles_are_held_by_several_threads() {
-    let layout = blocked(shape(&[16]), &Blocked { fast: 0, vector: 2, warps: 2 });
+    let layout = blocked(
+        shape(&[16]),
+        &Blocked {
+            fast: 0,
+            vector: 2,
+            warps: 2,
+        },
+    );
     assert_eq!(layout.regs, [0u32; 0]);
     assert_eq!(layout.idle_threads(), 0b111_0000);
-    let scalar = blocked(shape(&[1]), &Blocked { fast: 0, vector: 2, warps: 0 });
+    let scalar = blocked(
+        shape(&[1]),
+        &Blocked {
+            fast: 0,
+            vector: 2,
+            warps: 0,
+        },
+    );
     assert_eq!(scalar.idle_threads(), 31);
 }
 
 #[test]
 fn a_transposed_read_needs_other_threads_and_a_broadcast_does_not() {
     let square = shape(&[64, 64]);
-    let layout = blocked(square, &Blocked { fast: 1, vector: 2, warps: 2 });
+    let layout = blocked(
+        square,
+        &Blocked {
+            fast: 1,
+            vector: 2,
+            warps: 2,
+        },
+    );
     let trans = IndexMap::permuted(square, square, &[1, 0]);
     assert_eq!(layout.registers_for(&layout.identity().through(&trans)), None);
     let row = slice(&layout, square, 1);

@@ -10,7 +10,7 @@ use tilescope_gpu_backend::{Generated, Options, generate};
 use tilescope_interpreter::{Control, Prepared};
 use tilescope_ir::{FuncId, VerifiedModule};
 use tilescope_launch::expr::Value;
-use tilescope_launch::{Bound, Dtype, Launch, LaunchFile, Memory, NoFiles, Overrides, Signature};
+use tilescope_launch::{Bound, Dtype, Files, Launch, LaunchFile, Memory, Overrides, Signature};
 
 /// Sizes that the fibers of a test get through, in place of those in the launch file.
 const SMALL: &[(&str, i64)] = &[
@@ -24,8 +24,22 @@ const SMALL: &[(&str, i64)] = &[
     ("K", 50),
 ];
 
+/// Storage beyond which the fibers are not asked, in bytes.
+const LARGEST: usize = 256 << 20;
+
+/// Data files beside a launch file.
+struct Beside(PathBuf);
+
+impl Files for Beside {
+    fn read(&self, path: &str, _: u64) -> Result<Vec<u8>, Box<tilescope_diagnostics::Error>> {
+        std::fs::read(self.0.join(path))
+            .map_err(|why| tilescope_diagnostics::Error::input(format!("{path}: {why}")))
+    }
+}
+
 /// A launch to be run by both engines.
 pub struct Case {
+    files: Beside,
     pub bound: Bound,
     module: Arc<VerifiedModule>,
     function: FuncId,
@@ -45,7 +59,9 @@ fn read(path: &Path) -> Result<Arc<Source>, Failed> {
 #[allow(dead_code, reason = "of the runner for GPUs")]
 pub fn ranges(path: &Path) -> Vec<(String, i64, i64)> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
-    let Ok(file) = LaunchFile::parse(Source::new("launch", text)) else { return Vec::new() };
+    let Ok(file) = LaunchFile::parse(Source::new("launch", text)) else {
+        return Vec::new();
+    };
     let bounds = file.vars().iter().filter_map(|v| {
         let line = v.range.clone()?;
         Some((v.name.clone(), line.0, line.1))
@@ -63,15 +79,24 @@ pub fn tiny(path: &Path) -> Vec<(String, i64)> {
         "n_ctx" => 37,
         _ => value.min(21),
     };
-    small(path).into_iter().map(|(n, v)| (n.clone(), limit(&n, v))).collect()
+    small(path)
+        .into_iter()
+        .map(|(n, v)| (n.clone(), limit(&n, v)))
+        .collect()
 }
 
 /// The values of [`SMALL`] for the variables that a launch file has.
 pub fn small(path: &Path) -> Vec<(String, i64)> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
-    let Ok(file) = LaunchFile::parse(Source::new("launch", text)) else { return Vec::new() };
+    let Ok(file) = LaunchFile::parse(Source::new("launch", text)) else {
+        return Vec::new();
+    };
     let has = |name: &str| file.vars().iter().any(|v| v.name == name);
-    SMALL.iter().filter(|(name, _)| has(name)).map(|&(n, v)| (n.to_string(), v)).collect()
+    SMALL
+        .iter()
+        .filter(|(name, _)| has(name))
+        .map(|&(n, v)| (n.to_string(), v))
+        .collect()
 }
 
 impl Case {
@@ -81,11 +106,17 @@ impl Case {
         let (function, _) = module.kernels().next().ok_or("no kernel")?;
         let file = LaunchFile::parse(read(path)?).map_err(|e| format!("{e:?}"))?;
         let overrides = Overrides {
-            vars: vars.iter().map(|(n, v)| (n.clone(), Value::Int((*v).into()))).collect(),
+            vars: vars
+                .iter()
+                .map(|(n, v)| (n.clone(), Value::Int((*v).into())))
+                .collect(),
             ..Overrides::default()
         };
-        let bound = file.bind(&[Signature::of(&module, function)], &overrides).map_err(|e| format!("{e:?}"))?;
+        let bound = file
+            .bind(&[Signature::of(&module, function)], &overrides)
+            .map_err(|e| format!("{e:?}"))?;
         Ok(Case {
+            files: Beside(path.parent().unwrap_or(Path::new(".")).to_path_buf()),
             bound,
             module: Arc::new(module),
             function,
@@ -97,12 +128,30 @@ impl Case {
     }
 
     pub fn memory(&self) -> Result<Memory, Failed> {
-        self.bound.allocate(&NoFiles, u64::MAX).map_err(|e| format!("{e:?}").into())
+        self.bound
+            .allocate(&self.files, u64::MAX)
+            .map_err(|e| format!("{e:?}").into())
+    }
+
+    /// True where the launch's storage is too large for a test.
+    #[allow(dead_code, reason = "of the tests on the CPU")]
+    pub fn is_huge(&self) -> bool {
+        let bytes = |t: &tilescope_launch::Tensor| {
+            let span = t
+                .shape
+                .iter()
+                .zip(&t.strides)
+                .map(|(n, s)| (n - 1).max(0).saturating_mul(s.abs()));
+            span.fold(1i64, i64::saturating_add)
+                .saturating_mul(t.dtype.bytes() as i64)
+        };
+        self.bound.tensors().iter().any(|t| bytes(t) > LARGEST as i64)
     }
 
     /// The generated kernel, or the message of the refusal.
     pub fn generate(&self, options: Options) -> Result<Generated, String> {
-        generate(&self.module, self.function, self.launch(), options, &|_, _| None).map_err(|e| e.message.clone())
+        generate(&self.module, self.function, self.launch(), options, &|_, _| None)
+            .map_err(|e| e.message.clone())
     }
 
     /// The memory as the interpreter leaves it.
@@ -113,9 +162,11 @@ impl Case {
             progress: &|_| (),
         };
         let options = tilescope_interpreter::Options::default();
-        let prepared =
-            Prepared::new(&self.module, self.function, self.launch(), options).map_err(|e| format!("{e:?}"))?;
-        prepared.run(&mut memory, &control).map_err(|e| format!("{e:?}"))?;
+        let prepared = Prepared::new(&self.module, self.function, self.launch(), options)
+            .map_err(|e| format!("{e:?}"))?;
+        prepared
+            .run(&mut memory, &control)
+            .map_err(|e| format!("{e:?}"))?;
         Ok(memory)
     }
 
@@ -135,7 +186,10 @@ impl Case {
                 });
             }
             let elements = tensor.elements();
-            let (want, got) = (expected.gather(tensor, 0, elements), other.gather(tensor, 0, elements));
+            let (want, got) = (
+                expected.gather(tensor, 0, elements),
+                other.gather(tensor, 0, elements),
+            );
             if let Some(why) = difference(tensor.dtype, &want, &got) {
                 return Err(format!("`{}` (allocation {index}) differs: {why}", tensor.name).into());
             }
@@ -179,7 +233,11 @@ fn difference(dtype: Dtype, want: &[u8], got: &[u8]) -> Option<String> {
         let close = (w - g).abs() <= relative * w.abs() + absolute * largest;
         !close
     };
-    let wrong: Vec<usize> = pairs().enumerate().filter(|(_, (w, g))| differs(bits(w), bits(g))).map(|(i, _)| i).collect();
+    let wrong: Vec<usize> = pairs()
+        .enumerate()
+        .filter(|(_, (w, g))| differs(bits(w), bits(g)))
+        .map(|(i, _)| i)
+        .collect();
     let &first = wrong.first()?;
     let show = |bytes: &[u8]| {
         let raw = bits(&bytes[first * size..][..size]);

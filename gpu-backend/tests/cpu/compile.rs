@@ -13,7 +13,11 @@ use crate::case::Case;
 /// The C++ compiler, if there is one.
 pub fn compiler() -> Option<String> {
     let name = std::env::var("CXX").unwrap_or_else(|_| String::from("c++"));
-    let ran = Command::new(&name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let ran = Command::new(&name)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
     ran.is_ok_and(|status| status.success()).then_some(name)
 }
 
@@ -76,13 +80,25 @@ pub fn compile(name: &str, case: &Case, generated: &Generated) -> Result<PathBuf
     std::fs::write(folder.join(HEADER_NAME), HEADER)?;
     std::fs::write(folder.join("cpu.h"), CPU_HEADER)?;
     let source = folder.join(format!("{name}.cpp"));
-    let text = format!("#define TILESCOPE_CPU\n{}{}", generated.source, main_of(case, generated));
+    let text = format!(
+        "#define TILESCOPE_CPU\n{}{}",
+        generated.source,
+        main_of(case, generated)
+    );
     std::fs::write(&source, text)?;
     let program = folder.join(name);
     let compiler = compiler().ok_or("no C++ compiler")?;
     // No contraction: the interpreter rounds products, and what is compared is the code, not the compiler's freedom.
     let ran = Command::new(compiler)
-        .args(["-std=c++17", "-O1", "-w", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-o"])
+        .args([
+            "-std=c++17",
+            "-O1",
+            "-w",
+            "-ffp-contract=off",
+            "-fwrapv",
+            "-fno-strict-aliasing",
+            "-o",
+        ])
         .arg(&program)
         .arg(&source)
         .output()?;
@@ -99,7 +115,11 @@ pub fn compile(name: &str, case: &Case, generated: &Generated) -> Result<PathBuf
 /// Runs the program on the case's memory; gives its allocations afterwards.
 pub fn execute(program: &Path, case: &Case) -> Result<Vec<Vec<u8>>, Failed> {
     let memory = case.memory()?;
-    let mut child = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let mut child = Command::new(program)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
     let mut input = Vec::new();
     for allocation in &memory.allocations {
         input.extend((allocation.bytes.len() as u64).to_le_bytes());
@@ -116,7 +136,9 @@ pub fn execute(program: &Path, case: &Case) -> Result<Vec<Vec<u8>>, Failed> {
     let mut rest = &output.stdout[..];
     let mut allocations = Vec::new();
     for allocation in &memory.allocations {
-        let (bytes, after) = rest.split_at_checked(allocation.bytes.len()).ok_or("output too short")?;
+        let (bytes, after) = rest
+            .split_at_checked(allocation.bytes.len())
+            .ok_or("output too short")?;
         allocations.push(bytes.to_vec());
         rest = after;
     }

@@ -15,7 +15,11 @@ use case::Case;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// Kernels that no code is generated for yet, and a word of the refusal.
-const REFUSED: &[(&str, &str)] = &[];
+const REFUSED: &[(&str, &str)] = &[
+    ("descriptor_reduce", "tt.descriptor_reduce"),
+    ("grid_barrier", "tt.atomic_poll"),
+    ("in_place", "tt.print"),
+];
 
 fn main() {
     let arguments = Arguments::from_args();
@@ -25,9 +29,16 @@ fn main() {
     if compiler.is_none() {
         eprintln!("skipped: no C++ compiler is found (set CXX); generated kernels are not run");
     }
-    for (kind, folder) in [("kernels", root.join("../kernels")), ("pass", root.join("../tests/pass"))] {
+    for (kind, folder) in [
+        ("kernels", root.join("../kernels")),
+        ("pass", root.join("../tests/pass")),
+    ] {
         for path in launches(&folder) {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().replace(".launch.toml", "");
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .replace(".launch.toml", "");
             let trial = Trial::test(format!("{kind}/{name}"), {
                 let name = name.clone();
                 move || run(&path, &name)
@@ -58,6 +69,10 @@ fn launches(folder: &Path) -> Vec<PathBuf> {
 
 fn run(path: &Path, name: &str) -> Result<(), Failed> {
     let case = Case::open(path, &case::small(path))?;
+    if case.is_huge() {
+        eprintln!("skipped: {name}: its tensors are too large to be copied");
+        return Ok(());
+    }
     let generated = match case.generate(tilescope_gpu_backend::Options::default()) {
         Ok(generated) => generated,
         Err(error) => {
