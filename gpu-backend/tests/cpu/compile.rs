@@ -75,7 +75,8 @@ int main() {{
 
 /// Compiles; gives the program.
 pub fn compile(name: &str, case: &Case, generated: &Generated) -> Result<PathBuf, Failed> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cpu");
+    // A folder of its own, as cases are compiled at the same time.
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cpu").join(name);
     std::fs::create_dir_all(&folder)?;
     std::fs::write(folder.join(HEADER_NAME), HEADER)?;
     std::fs::write(folder.join("cpu.h"), CPU_HEADER)?;
