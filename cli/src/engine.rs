@@ -232,7 +232,11 @@ impl Opened {
     ///
     /// # Errors
     /// No such launch; what is not supported; what cannot be allocated or read.
-    pub fn session(self: Arc<Opened>, launch: usize, options: tilescope_debugger::Options) -> Result<Session> {
+    pub fn session(
+        self: Arc<Opened>,
+        launch: usize,
+        options: tilescope_debugger::Options,
+    ) -> Result<Session> {
         let count = self.kernels.len();
         let Some(kernel) = self.kernels.get(launch).cloned() else {
             let error = Error::input(format!("there is no launch {}: the file has {count}", launch + 1));

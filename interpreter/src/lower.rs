@@ -306,7 +306,9 @@ impl<'m> Lower<'m> {
             slots: slots.to_vec(),
             position,
         };
-        self.values.iter_mut().for_each(|values| values.push(placed.clone()));
+        self.values
+            .iter_mut()
+            .for_each(|values| values.push(placed.clone()));
     }
 
     /// Kind of a value's lanes.

@@ -86,12 +86,7 @@ pub fn run_some(
     Ok(ran)
 }
 
-fn parallel(
-    context: &Context<'_>,
-    programs: Range<u64>,
-    cut: &Cut,
-    progress: &(dyn Fn(u64) + Sync),
-) -> Ran {
+fn parallel(context: &Context<'_>, programs: Range<u64>, cut: &Cut, progress: &(dyn Fn(u64) + Sync)) -> Ran {
     let count = programs.end.saturating_sub(programs.start);
     // Enough chunks to balance the load, few enough that taking one costs nothing beside its programs.
     let threads = rayon::current_num_threads() as u64;
@@ -225,12 +220,7 @@ pub fn step_limit(machine: &mut Machine<'_>, at: At) {
     );
 }
 
-fn one_by_one(
-    context: &Context<'_>,
-    range: Range<u64>,
-    cut: &Cut,
-    progress: &(dyn Fn(u64) + Sync),
-) -> Ran {
+fn one_by_one(context: &Context<'_>, range: Range<u64>, cut: &Cut, progress: &(dyn Fn(u64) + Sync)) -> Ran {
     let mut machine = Machine::new(context);
     let (mut programs, mut interrupted) = (0, false);
     for linear in range {

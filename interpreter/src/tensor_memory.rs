@@ -79,7 +79,14 @@ impl<'a> Shared<'a> {
     }
 
     #[cold]
-    fn show_write(&self, observer: &dyn Observer, allocation: usize, offset: usize, len: usize, atomic: bool) {
+    fn show_write(
+        &self,
+        observer: &dyn Observer,
+        allocation: usize,
+        offset: usize,
+        len: usize,
+        atomic: bool,
+    ) {
         observer.writes(allocation, offset, len, atomic, &|from, count| {
             let room = self.len(allocation).saturating_sub(from);
             let mut out = vec![0; count.min(room)];
