@@ -346,7 +346,7 @@ impl Session {
 
     /// True if programs may run on the fast path, in any order, with the same result.
     pub(crate) fn is_parallel(&self) -> bool {
-        self.code.stepping.tape.order == Order::Parallel
+        matches!(self.code.stepping.tape.order, Order::Parallel | Order::Logged)
     }
 }
 

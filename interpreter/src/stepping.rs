@@ -16,6 +16,7 @@ use crate::print;
 use crate::schedule;
 use crate::simd::Cpu;
 use crate::sink::Sink;
+use crate::steps::atomic;
 use crate::taint::{Births, Taint};
 use crate::tape::Tape;
 use std::sync::Arc;
@@ -352,6 +353,10 @@ impl<'r> Walker<'r> {
                 return Stepped::Stopped(stop);
             }
         };
+        // Updates that a run would gather or write down are seen at once here.
+        atomic::flush(&mut self.machine);
+        let log = std::mem::take(&mut self.machine.log);
+        log.apply(&self.machine.context.memory, u64::MAX);
         self.ticks += 1;
         self.last = Some(position);
         self.went_back = matches!(advance, Advance::Back { .. });
