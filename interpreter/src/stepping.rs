@@ -3,7 +3,7 @@
 //! [`Stepping`] is a kernel lowered so that every value keeps a slot of its own and nothing is fused or taken
 //! over: what an operation gave can be looked at until it runs again. [`Program`] is the state of one program
 //! between two instructions, plain data that can be cloned (a snapshot), kept and resumed. A [`Walker`] runs
-//! one on a context. What a slot holds is read lane by lane with [`Program::lane`], whatever its form.
+//! one on a context. What a slot holds is read lane by lane with [`Values::lane`], whatever its form.
 //!
 //! Left out: values in the region of a reduce, scan or map, whose lanes are of no single element.
 
