@@ -24,7 +24,8 @@ usage: cargo xtask TASK
   screens   draw the pictures of the debugger in docs/screens
   keys      press keys in the debugger on every example, and say how long each took
   bench     time the interpreter beside Triton's own and PyTorch: [--python PATH] [--write] [--plot] [NAME...], see
-            docs/benchmarks.md";
+            docs/benchmarks.md
+  gpu       build the folder that tests and times the GPU backend on a machine with a GPU: [--dev]";
 
 fn main() -> ExitCode {
     let task = std::env::args().nth(1).unwrap_or_default();
