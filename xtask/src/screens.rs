@@ -8,9 +8,21 @@ use anyhow::{Context, Result, bail};
 
 /// Pictures: name, launch, keys.
 const PICTURES: &[(&str, &str, &str)] = &[
-    ("tile", "matmul", ": \"break 34 program 6\" enter 4 c : \"tile a\" enter x 2*j 2*l"),
-    ("heat-map", "matmul", ": \"break 34 program 6\" enter 4 c : \"tile acc\" enter x a d"),
-    ("memory", "matmul", ": \"break 38 program 1\" enter c 2*n : \"tile c_ptrs\" enter m . . 65*j"),
+    (
+        "tile",
+        "matmul",
+        ": \"break 34 program 6\" enter 4 c : \"tile a\" enter x 2*j 2*l",
+    ),
+    (
+        "heat-map",
+        "matmul",
+        ": \"break 34 program 6\" enter 4 c : \"tile acc\" enter x a d",
+    ),
+    (
+        "memory",
+        "matmul",
+        ": \"break 38 program 1\" enter c 2*n : \"tile c_ptrs\" enter m . . 65*j",
+    ),
     ("ttir", "matmul", "6*n v"),
 ];
 
