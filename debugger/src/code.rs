@@ -335,7 +335,7 @@ impl Code {
         let placed = self.placed(key)?;
         let ty = self.ty(key)?;
         let &[slot] = &placed.slots[..] else { return None };
-        Some((slot, Kind::of(ty.elem()?)?, ty.lanes() as usize))
+        Some((slot, Kind::of(ty.elem()?)?, ty.lanes()))
     }
 
     /// What a value is called.

@@ -121,7 +121,7 @@ impl Scene<'_> {
         Some(Array {
             shape,
             lanes,
-            dtype: ty.elem().map(|elem| crate::inspect::dtype(elem)),
+            dtype: ty.elem().map(crate::inspect::dtype),
         })
     }
 }

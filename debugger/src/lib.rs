@@ -34,10 +34,10 @@ mod why;
 pub use command::{BreakAt, COMMANDS, Command, CommandInfo, MemoryRange, Schedule, Span};
 pub use grid::{GridView, ProgramState, StateRun};
 pub use inspect::{OTHERS, READ, WRITTEN};
+pub use places::{Aim, OpPlace};
 pub use reply::{
     BreakpointView, Listing, OpView, Position, Reason, Reply, Stopped, Touch, TouchKind, Touched, Variable,
     WhyStep, Writer,
 };
-pub use places::{Aim, OpPlace};
 pub use session::{Opening, Options, Session};
 pub use values::{Lane, LaneState, Summary, TensorWindow, TileWindow, ValueKey, Window};

@@ -78,7 +78,7 @@ impl Session {
                 back: false,
             } => self.forward(&Goal::Out { depth }, 1),
             Command::Out { count: _, back: true } => match depth {
-                0 => self.to_beginning_of_program(),
+                0 => self.go_to_beginning_of_program(),
                 _ => self.backward(1, &Goal::Line { deepest: depth - 1 }),
             },
             Command::Continue { count, back } => {
@@ -550,7 +550,7 @@ impl Session {
         let grid = self.engine.launch.grid;
         let linear =
             u64::from(program[0]) + grid[0] * (u64::from(program[1]) + grid[1] * u64::from(program[2]));
-        self.to_program(linear)?;
+        self.go_to_program(linear)?;
         let mut reached = false;
         let how = Walk {
             max: u64::MAX,
@@ -590,7 +590,7 @@ impl Session {
     }
 
     /// From the beginning of the launch to the beginning of a program, after those before it.
-    fn to_program(&mut self, linear: u64) -> Result<()> {
+    fn go_to_program(&mut self, linear: u64) -> Result<()> {
         if self.is_parallel() && linear > 0 {
             if let Some(sink) = self.race(0, linear)? {
                 self.raced(0, linear, sink, true);

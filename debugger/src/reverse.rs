@@ -58,7 +58,7 @@ impl Session {
     }
 
     /// Goes to the beginning of the current program.
-    pub(crate) fn to_beginning_of_program(&mut self) -> Result<Stopped> {
+    pub(crate) fn go_to_beginning_of_program(&mut self) -> Result<Stopped> {
         let home = self.state.current;
         self.unfold_program(home)?;
         match self.beginning_of(home, self.state.time) {
@@ -209,6 +209,7 @@ impl Session {
 
     /// The last access that is wanted: when it was done (the time after it), by whom, and how many instructions that
     /// program had executed before; and the present, which is where the caller must go back to.
+    #[allow(clippy::type_complexity, reason = "named in the line above")]
     pub(crate) fn last_access(
         &mut self,
         wanted: &mut dyn FnMut(&Access) -> bool,

@@ -15,7 +15,10 @@ pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     let mut best: Option<(usize, &str)> = None;
     let (mut begun, mut several) = (None, false);
     for candidate in candidates {
-        if candidate.strip_prefix(word).is_some_and(|rest| rest.starts_with('_')) {
+        if candidate
+            .strip_prefix(word)
+            .is_some_and(|rest| rest.starts_with('_'))
+        {
             several |= begun.is_some();
             begun = Some(candidate).filter(|_| !several);
         }

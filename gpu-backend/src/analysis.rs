@@ -595,7 +595,7 @@ fn remainder(a: &Facts, b: &Facts) -> Facts {
     let Some(by) = b.value().filter(|&by| by > 0) else {
         return facts;
     };
-    if !a.range.is_some_and(|(low, _)| low >= 0) {
+    if a.range.is_none_or(|(low, _)| low < 0) {
         return facts;
     }
     for axis in 0..facts.constant.len() {

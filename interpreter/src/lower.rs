@@ -8,6 +8,9 @@
 //! Operations that only rename lanes (`expand_dims`, `reshape`, same-width `bitcast`) give their result the
 //! operand's slot and cost nothing.
 
+mod postorder;
+
+use self::postorder::reverse_postorder;
 use crate::checks::hint;
 use crate::frame::Slot;
 use crate::kind::Kind;
@@ -699,38 +702,6 @@ impl<'m> Lower<'m> {
     pub fn after(&mut self) -> Option<(Label, Vec<Slot>)> {
         self.scope().after.clone()
     }
-}
-
-/// The blocks that can be reached from the first, each before those it leads to but for jumps back.
-fn reverse_postorder(function: &Function, entry: BlockId) -> Vec<BlockId> {
-    let mut order = Vec::new();
-    let mut seen = std::collections::HashSet::from([entry]);
-    let mut stack = vec![(entry, 0)];
-    while let Some((block, next)) = stack.last_mut() {
-        let successors = function.blocks[*block]
-            .ops
-            .last()
-            .map_or(&[][..], |&op| &function.ops[op].successors);
-        // Later successors first, so that they end up later in the reversed order.
-        match successors
-            .len()
-            .checked_sub(*next + 1)
-            .map(|i| successors[i].block)
-        {
-            Some(target) => {
-                *next += 1;
-                if seen.insert(target) {
-                    stack.push((target, 0));
-                }
-            }
-            None => {
-                order.push(*block);
-                stack.pop();
-            }
-        }
-    }
-    order.reverse();
-    order
 }
 
 macro_rules! delegate {

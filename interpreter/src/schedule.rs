@@ -145,12 +145,7 @@ const LOG_BYTES: usize = 32 << 20;
 
 /// In parallel, but for updates of memory: those of a wave of programs are written down and then applied in
 /// program order.
-fn logged(
-    context: &Context<'_>,
-    range: Range<u64>,
-    cut: &Cut,
-    progress: &(dyn Fn(u64) + Sync),
-) -> Ran {
+fn logged(context: &Context<'_>, range: Range<u64>, cut: &Cut, progress: &(dyn Fn(u64) + Sync)) -> Ran {
     let end = range.end;
     let threads = rayon::current_num_threads().max(1);
     let mut machines: Vec<Machine<'_>> = (0..threads).map(|_| Machine::new(context)).collect();

@@ -71,7 +71,7 @@ fn target(
     let mut coordinates = Vec::new();
     let (mut offsets, mut masks) = (Vec::new(), Vec::new());
     let mut align = pointer.align;
-    for axis in 0..rank {
+    for (axis, &index) in indices.iter().enumerate() {
         let dim = Shape::new(&[block.dim(axis) as u64]).unwrap_or(block);
         let range = e.make(
             String::from("i"),
@@ -86,7 +86,7 @@ fn target(
             Elem::Scalar(Scalar::I32),
             TileKind::View { map, operand: range },
         ));
-        let start = e.scalar(indices[axis]);
+        let start = e.scalar(index);
         let at = format!("(ts::i64({start}) + ${axis})");
         let stride = &pointer.strides[axis];
         offsets.push(format!("{at} * {stride}"));

@@ -95,9 +95,7 @@ pub fn dot(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     // What operands are held as, what is summed, and the step.
     let (held, sum, convert, step) = match (a.elem, elem) {
         (Elem::Scalar(Scalar::F64), _) => ("double", "double", "$0", "ts::fma"),
-        (Elem::Scalar(s), Elem::Scalar(Scalar::I32)) if s == Scalar::I8 => {
-            ("ts::i8", "int", "$0", "int_step")
-        }
+        (Elem::Scalar(Scalar::I8), Elem::Scalar(Scalar::I32)) => ("ts::i8", "int", "$0", "int_step"),
         (Elem::Scalar(Scalar::F32), _) if tf32 => ("float", "float", "ts::cut_tf32($0)", "ts::fma"),
         (Elem::Scalar(s), Elem::Scalar(r)) if s.is_float() && r.is_float() => {
             ("float", "float", "ts::widen($0)", "ts::fma")

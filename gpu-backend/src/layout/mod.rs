@@ -150,7 +150,7 @@ impl Space {
         self.inserted += 1;
         if rest != 0 {
             self.rows.push((rest, combination));
-            self.rows.sort_unstable_by(|a, b| b.0.cmp(&a.0));
+            self.rows.sort_unstable_by_key(|row| std::cmp::Reverse(row.0));
         }
     }
 

@@ -63,7 +63,7 @@ pub fn ranges(path: &Path) -> Vec<(String, i64, i64)> {
         return Vec::new();
     };
     let bounds = file.vars().iter().filter_map(|v| {
-        let line = v.range.clone()?;
+        let line = v.range?;
         Some((v.name.clone(), line.0, line.1))
     });
     bounds.collect()

@@ -163,9 +163,9 @@ pub fn flush_before(machine: &mut Machine<'_>, access: Access) {
     }
 }
 
-/// An update that may be applied to operands first: `new(new(x, a), b)` is `new(x, new(a, b))`.
+/// An update that may be applied to operands first: `merged(merged(x, a), b)` is `merged(x, merged(a, b))`.
 trait Merging<T> {
-    fn new(a: T, b: T) -> T;
+    fn merged(a: T, b: T) -> T;
 }
 
 /// As [`replace`], for such an update; nobody reads the old elements, and programs run in parallel. False
@@ -191,7 +191,7 @@ fn merge<T: Lane, M: Merging<T>>(machine: &mut Machine<'_>, access: Access, oper
         machine.gathered.begin(machine.at, target.allocation, elements);
         machine.gathered.bytes = size;
         machine.gathered.apply = Some(|memory, allocation, offset, operand| {
-            let new = |old| M::new(T::from_bits(old), T::from_bits(operand)).to_bits();
+            let new = |old| M::merged(T::from_bits(old), T::from_bits(operand)).to_bits();
             memory.shared.update(allocation, offset, size_of::<T>(), new);
         });
     }
@@ -199,7 +199,7 @@ fn merge<T: Lane, M: Merging<T>>(machine: &mut Machine<'_>, access: Access, oper
     let mut add = |element: usize, operand: T| {
         let before = &mut gathered.operands[element];
         *before = match gathered.touched[element] {
-            true => M::new(T::from_bits(*before), operand).to_bits(),
+            true => M::merged(T::from_bits(*before), operand).to_bits(),
             false => operand.to_bits(),
         };
         gathered.touched[element] = true;
@@ -255,7 +255,7 @@ macro_rules! merging {
         struct M;
         impl<T: Signless> Merging<T> for M {
             #[inline(always)]
-            fn new(a: T, b: T) -> T {
+            fn merged(a: T, b: T) -> T {
                 a.$new(b)
             }
         }
