@@ -188,6 +188,7 @@ impl Session {
                 }
                 if let (false, Schedule::Interleave(seed)) = (through, self.schedule) {
                     self.state.current = self.any_resident(seed);
+                    self.ensure_started();
                     continue;
                 }
                 match self.enter_next(stops)? {
