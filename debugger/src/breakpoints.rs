@@ -1,5 +1,6 @@
 //! Breakpoints and watchpoints: setting them, and whether a moment is one to stop at.
 
+use std::cell::RefCell;
 use std::ops::Range;
 
 use tilescope_diagnostics::{Error, Result, closest};
@@ -49,6 +50,8 @@ pub(crate) struct Breakpoint {
     pub once: bool,
     pub hits: u64,
     pub ignore: u64,
+    /// Why its condition could not be evaluated where it was reached last, if so.
+    pub unevaluated: RefCell<Option<String>>,
 }
 
 /// All of them.
@@ -95,7 +98,8 @@ impl Breakpoints {
             .collect()
     }
 
-    /// The first reason to stop at a moment; a condition that cannot be evaluated there does not hold.
+    /// The first reason to stop at a moment; a condition that cannot be evaluated there does not hold, and it is
+    /// kept why.
     pub(crate) fn hit(&self, code: &Code, arrival: &Arrival<'_>) -> Option<Hit> {
         if let Some(key) = arrival.finding.filter(|_| self.at_findings) {
             return Some(Hit::Finding(key));
@@ -116,7 +120,13 @@ impl Breakpoints {
                 values: arrival.values,
                 position: arrival.position,
             };
-            is_true(&scene, condition).then_some(hit)
+            match is_true(&scene, condition) {
+                Ok(holds) => holds.then_some(hit),
+                Err(why) => {
+                    b.unevaluated.replace(Some(why.message));
+                    None
+                }
+            }
         })
     }
 
@@ -200,6 +210,7 @@ impl Session {
             kind,
             text,
             condition: None,
+            unevaluated: RefCell::default(),
             programs: None,
             enabled: true,
             once: false,

@@ -279,7 +279,9 @@ impl Code {
         let Some(level) = stack.iter().position(|&other| other == line) else {
             return false;
         };
-        let Some(before) = last.and_then(|last| self.stack(last)) else {
+        // What is done for a parameter stands on no line yet.
+        let before = last.filter(|&last| self.op(last).is_some());
+        let Some(before) = before.and_then(|last| self.stack(last)) else {
             return true;
         };
         let goes_round = back && level + 1 == stack.len();

@@ -126,11 +126,24 @@ impl Scene<'_> {
     }
 }
 
-/// True if a condition holds; one that cannot be evaluated here does not.
-pub fn is_true(scene: &Scene<'_>, condition: &Expression) -> bool {
-    match evaluate(scene, condition) {
-        Ok(array) => array.lanes.iter().all(|lane| truth(lane.value)) && !array.lanes.is_empty(),
-        Err(_) => false,
+/// Whether a condition holds.
+///
+/// # Errors
+/// It cannot be evaluated here.
+pub fn is_true(scene: &Scene<'_>, condition: &Expression) -> Result<bool> {
+    let array = evaluate(scene, condition)?;
+    Ok(array.lanes.iter().all(|lane| truth(lane.value)) && !array.lanes.is_empty())
+}
+
+/// What expressions can call.
+const FUNCTIONS: &[&str] = &["any", "all", "isnan", "isinf", "min", "max", "sum", "abs", "mean"];
+
+/// The error at the name of a function that there is not.
+fn unknown_function(expression: &Expression, at: &Node, name: &str) -> Box<Error> {
+    let error = expression.error(at, format!("there is no function `{name}`"), "");
+    match closest(name, FUNCTIONS.iter().copied()) {
+        Some(near) => error.help(format!("did you mean `{near}`?")),
+        None => error.note(format!("there are {}", FUNCTIONS.join(", "))),
     }
 }
 
@@ -348,16 +361,11 @@ impl Evaluator<'_> {
         args: &[Node],
         keywords: &[tilescope_launch::expr::Keyword],
     ) -> Result<Array> {
-        const FUNCTIONS: &[&str] = &["any", "all", "isnan", "isinf", "min", "max", "sum", "abs", "mean"];
         let NodeKind::Name(name) = &function.kind else {
             return Err(self.error(function, "only functions can be called"));
         };
         if !FUNCTIONS.contains(&name.as_str()) {
-            let error = self.error(function, format!("there is no function `{name}`"));
-            return Err(match closest(name, FUNCTIONS.iter().copied()) {
-                Some(near) => error.help(format!("did you mean `{near}`?")),
-                None => error.note(format!("there are {}", FUNCTIONS.join(", "))),
-            });
+            return Err(unknown_function(self.expression, function, name));
         }
         let mut axis = None;
         let mut args = args;
@@ -701,6 +709,10 @@ impl Session {
 
     /// Refuses an expression with names that no variable has.
     pub(crate) fn check_names(&self, expression: &Expression) -> Result<()> {
+        let unknown = |(_, name): &(&Node, &str)| !FUNCTIONS.contains(name);
+        if let Some((at, name)) = expression.functions().into_iter().find(unknown) {
+            return Err(unknown_function(expression, at, name));
+        }
         for name in expression.names() {
             if self.code.values_named(name).next().is_none() {
                 let known: Vec<&Arc<str>> = self.code.names().collect();

@@ -164,7 +164,18 @@ impl Session {
         let (reason, hit) = result?;
         match hit {
             Some(hit) => self.stopped_at(&hit),
-            None => Ok(self.stopped(reason)),
+            None => {
+                let mut stopped = self.stopped(reason);
+                for breakpoint in &self.stops.list {
+                    if let Some(why) = breakpoint.unevaluated.take() {
+                        stopped.notes.push(format!(
+                            "breakpoint {} was reached where its condition cannot be evaluated: {why}",
+                            breakpoint.id
+                        ));
+                    }
+                }
+                Ok(stopped)
+            }
         }
     }
 

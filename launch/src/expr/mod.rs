@@ -260,28 +260,49 @@ impl Expression {
 
     /// Every name that the expression reads, functions called by name apart, in order of appearance.
     pub fn names(&self) -> Vec<&str> {
-        let mut names = Vec::new();
-        collect_names(&self.root, &mut names);
+        let mut names: Vec<&str> = Vec::new();
+        walk(&self.root, &mut |node| {
+            if let NodeKind::Name(name) = &node.kind
+                && !names.contains(&name.as_str())
+            {
+                names.push(name);
+            }
+        });
         names
+    }
+
+    /// The calls of functions by their names, as they stand in the text: the node of the name, and the name.
+    pub fn functions(&self) -> Vec<(&Node, &str)> {
+        let mut functions = Vec::new();
+        walk(&self.root, &mut |node| {
+            if let NodeKind::Call { function, .. } = &node.kind
+                && let NodeKind::Name(name) = &function.kind
+            {
+                functions.push((&**function, name.as_str()));
+            }
+        });
+        functions
     }
 }
 
-fn collect_names<'a>(node: &'a Node, names: &mut Vec<&'a str>) {
+/// All nodes but the names of functions, each before its parts.
+fn walk<'a>(node: &'a Node, each: &mut dyn FnMut(&'a Node)) {
+    each(node);
     match &node.kind {
-        NodeKind::Name(name) => {
-            if !names.contains(&name.as_str()) {
-                names.push(name);
-            }
-        }
-        NodeKind::Int(_) | NodeKind::Float(_) | NodeKind::Str(_) | NodeKind::Bool(_) | NodeKind::None => {}
-        NodeKind::Unary(_, a) | NodeKind::Attribute(a, _) => collect_names(a, names),
+        NodeKind::Name(_)
+        | NodeKind::Int(_)
+        | NodeKind::Float(_)
+        | NodeKind::Str(_)
+        | NodeKind::Bool(_)
+        | NodeKind::None => {}
+        NodeKind::Unary(_, a) | NodeKind::Attribute(a, _) => walk(a, each),
         NodeKind::Binary(_, a, b) | NodeKind::And(a, b) | NodeKind::Or(a, b) => {
-            collect_names(a, names);
-            collect_names(b, names);
+            walk(a, each);
+            walk(b, each);
         }
         NodeKind::Compare(first, rest) => {
-            collect_names(first, names);
-            rest.iter().for_each(|(_, n)| collect_names(n, names));
+            walk(first, each);
+            rest.iter().for_each(|(_, n)| walk(n, each));
         }
         NodeKind::Conditional {
             then,
@@ -290,7 +311,7 @@ fn collect_names<'a>(node: &'a Node, names: &mut Vec<&'a str>) {
         } => {
             [then, condition, otherwise]
                 .into_iter()
-                .for_each(|n| collect_names(n, names));
+                .for_each(|n| walk(n, each));
         }
         NodeKind::Call {
             function,
@@ -298,28 +319,28 @@ fn collect_names<'a>(node: &'a Node, names: &mut Vec<&'a str>) {
             keywords,
         } => {
             if !matches!(function.kind, NodeKind::Name(_)) {
-                collect_names(function, names);
+                walk(function, each);
             }
-            args.iter().for_each(|n| collect_names(n, names));
-            keywords.iter().for_each(|k| collect_names(&k.value, names));
+            args.iter().for_each(|n| walk(n, each));
+            keywords.iter().for_each(|k| walk(&k.value, each));
         }
         NodeKind::Subscript(value, indices) => {
-            collect_names(value, names);
+            walk(value, each);
             for index in indices {
                 match index {
-                    Index::Item(n) => collect_names(n, names),
+                    Index::Item(n) => walk(n, each),
                     Index::Slice {
                         start, stop, step, ..
                     } => {
                         [start, stop, step]
                             .into_iter()
                             .flatten()
-                            .for_each(|n| collect_names(n, names));
+                            .for_each(|n| walk(n, each));
                     }
                     Index::Ellipsis(_) => {}
                 }
             }
         }
-        NodeKind::Tuple(items) => items.iter().for_each(|n| collect_names(n, names)),
+        NodeKind::Tuple(items) => items.iter().for_each(|n| walk(n, each)),
     }
 }
