@@ -119,6 +119,7 @@ impl Breakpoints {
                 code,
                 values: arrival.values,
                 position: arrival.position,
+                level: b.level(code, arrival.position).unwrap_or(u32::MAX),
             };
             match is_true(&scene, condition) {
                 Ok(holds) => holds.then_some(hit),
@@ -157,6 +158,14 @@ impl Breakpoints {
 }
 
 impl Breakpoint {
+    /// The level of calls that its line is of, where it waits for a line.
+    pub(crate) fn level(&self, code: &Code, position: u32) -> Option<u32> {
+        match self.kind {
+            Kind::Line { file, line, .. } => code.level_of((file, line), position),
+            _ => None,
+        }
+    }
+
     fn waits_for(&self, code: &Code, arrival: &Arrival<'_>) -> Option<Hit> {
         let position = arrival.position;
         match &self.kind {

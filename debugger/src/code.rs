@@ -69,6 +69,8 @@ pub struct Code {
     presets: HashSet<Slot>,
     /// Of tiles that were loaded, the mask.
     masks: HashMap<ValueKey, ValueKey>,
+    /// What is passed to helpers that are inlined: by function, call and name of the parameter.
+    pub(crate) passed: HashMap<(FuncId, LocId), Vec<(Arc<str>, ValueId)>>,
 }
 
 /// Which call a value belongs to; 0 for the kernel itself.
@@ -162,6 +164,13 @@ impl Code {
         let presets = stepping.tape.presets.iter().map(|preset| preset.slot).collect();
         let folds = folds(&module);
         let (text, op_lines) = text(&module);
+        let mut passed: HashMap<(FuncId, LocId), Vec<(Arc<str>, ValueId)>> = HashMap::new();
+        for (func, function) in module.funcs.iter() {
+            for entry in &function.passed {
+                let call = passed.entry((func, entry.call)).or_default();
+                call.push((entry.name.clone(), entry.value));
+            }
+        }
         let costs = stepping.tape.code.insts.iter();
         let costs = costs
             .map(|inst| cost(&module, &stepping, inst.at, inst.lanes))
@@ -183,6 +192,7 @@ impl Code {
             folds,
             presets,
             masks,
+            passed,
         }
     }
 
@@ -200,6 +210,12 @@ impl Code {
     pub fn origin(&self, position: u32) -> Option<&Origin> {
         let inst = self.stepping.tape.code.insts.get(position as usize)?;
         self.stepping.tape.origins.get(inst.at.0 as usize)
+    }
+
+    /// Where the operation that an instruction counts as a part of comes from.
+    pub fn placed_origin(&self, position: u32) -> Option<&Origin> {
+        let mut before = (0..=position).rev().filter_map(|position| self.origin(position));
+        before.find(|origin| is_code(&self.module, origin))
     }
 
     /// The attribution of an instruction.
@@ -257,18 +273,6 @@ impl Code {
     pub fn depth(&self, position: u32) -> u32 {
         self.stack(position)
             .map_or(0, |stack| stack.len().saturating_sub(1) as u32)
-    }
-
-    /// True if a new line begins at `position`, executed after `last` (which jumped back or not).
-    pub fn starts_line(&self, last: Option<u32>, back: bool, position: u32) -> bool {
-        let Some(stack) = self.stack(position) else {
-            return false;
-        };
-        let Some(before) = last.and_then(|last| self.stack(last)) else {
-            return true;
-        };
-        // Coming back to the line that called is no new line.
-        back || !before.starts_with(stack)
     }
 
     /// True if `line`, which `position` is executed for, begins there.
@@ -345,9 +349,21 @@ impl Code {
         self.named.get(key.0 as usize)
     }
 
-    /// All author's names.
+    /// All author's names; some may come twice.
     pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.by_name.keys()
+        let parameters = self.passed.values().flatten().map(|(name, _)| name);
+        self.by_name.keys().chain(parameters)
+    }
+
+    /// True if a name means something somewhere in the kernel.
+    pub fn knows(&self, name: &str) -> bool {
+        self.values_named(name).next().is_some() || self.is_parameter_of_helper(name)
+    }
+
+    /// True for the name of a parameter of an inlined helper.
+    pub fn is_parameter_of_helper(&self, name: &str) -> bool {
+        let mut parameters = self.passed.values().flatten();
+        parameters.any(|(parameter, _)| **parameter == *name)
     }
 
     /// The values with this name: the author's, else the text's.

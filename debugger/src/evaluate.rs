@@ -22,6 +22,8 @@ pub struct Scene<'a> {
     pub code: &'a Code,
     pub values: Values<'a>,
     pub position: u32,
+    /// The level of calls that is seen; beyond the last one, that of the operation.
+    pub level: u32,
 }
 
 /// A number or a tile of numbers.
@@ -56,7 +58,15 @@ impl Scene<'_> {
     /// The value that a name means here: assigned last, in the calls around this place.
     pub fn lookup(&self, name: &str) -> Option<ValueKey> {
         let here = self.code.stack(self.position).map_or(&[][..], |stack| stack);
-        let callers = &here[..here.len().saturating_sub(1)];
+        let callers = &here[..here.len().saturating_sub(1).min(self.level as usize)];
+        let passed = self
+            .code
+            .passed(self.position, self.level.min(self.code.depth(self.position)));
+        let passed: Vec<ValueKey> = passed
+            .into_iter()
+            .filter(|(parameter, _)| **parameter == *name)
+            .map(|(_, key)| key)
+            .collect();
         let rank = |key: ValueKey| {
             let placed = self.code.placed(key)?;
             let slot = *placed.slots.first()?;
@@ -69,6 +79,7 @@ impl Scene<'_> {
             let stack = &self.code.named(key)?.stack;
             let outer = &stack[..stack.len().saturating_sub(1)];
             let closeness = match outer {
+                _ if passed.contains(&key) => u32::MAX,
                 _ if outer == callers => u32::MAX,
                 _ if callers.starts_with(outer) => outer.len() as u32 + 1,
                 _ => 0,
@@ -78,6 +89,7 @@ impl Scene<'_> {
         let ranked = self
             .code
             .values_named(name)
+            .chain(passed.iter().copied())
             .filter_map(|key| Some((rank(key)?, key)));
         ranked.max_by_key(|(rank, _)| *rank).map(|(_, key)| key)
     }
@@ -259,6 +271,12 @@ impl Evaluator<'_> {
         let Some(key) = self.scene.lookup(name) else {
             if self.scene.code.values_named(name).next().is_some() {
                 return Err(self.error(node, format!("`{name}` has not been assigned yet")));
+            }
+            if self.scene.code.is_parameter_of_helper(name) {
+                return Err(self.error(
+                    node,
+                    format!("`{name}` is a parameter of a helper that is not running"),
+                ));
             }
             let known = self.scene.code.names().map(|name| &**name);
             let error = self.error(node, format!("there is no variable `{name}`"));
@@ -685,6 +703,7 @@ impl Session {
             } else {
                 program.position
             },
+            level: if program.ended { u32::MAX } else { self.level() },
         })
     }
 
@@ -699,6 +718,11 @@ impl Session {
 
     /// The error for a name that no variable has.
     pub(crate) fn unknown_name(&self, name: &str) -> Box<Error> {
+        if self.code.is_parameter_of_helper(name) {
+            return Error::input(format!("`{name}` is a parameter of a helper")).help(
+                "it means something only inside of the helper; `watch` takes the variable that is passed",
+            );
+        }
         let names = self.code.names().map(|name| &**name);
         let error = Error::input(format!("there is no variable `{name}`"));
         match closest(name, names) {
@@ -714,7 +738,7 @@ impl Session {
             return Err(unknown_function(expression, at, name));
         }
         for name in expression.names() {
-            if self.code.values_named(name).next().is_none() {
+            if !self.code.knows(name) {
                 let known: Vec<&Arc<str>> = self.code.names().collect();
                 let error = Error::input(format!("there is no variable `{name}`"));
                 let start = expression.source.text[expression.root.span.clone()]

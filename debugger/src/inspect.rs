@@ -54,7 +54,9 @@ impl Session {
         };
         let mut names: Vec<&str> = self.code.names().map(|name| &**name).collect();
         names.sort_unstable();
+        names.dedup();
         let here = self.code.stack(scene.position).map_or(0, |stack| stack.len());
+        let here = here.min((scene.level as usize).saturating_add(1));
         let mut variables: Vec<(u64, Variable)> = names
             .into_iter()
             .filter_map(|name| {
@@ -479,7 +481,10 @@ impl Session {
 
     /// Source lines around the current one, or around the given one.
     pub(crate) fn listing(&self, line: Option<u32>) -> Result<Listing> {
-        let here = self.scene().and_then(|scene| self.code.line(scene.position));
+        let here = self.scene().and_then(|scene| {
+            let stack = self.code.stack(scene.position)?;
+            stack.get(scene.level as usize).or(stack.last()).copied()
+        });
         let file = here.map(|(file, _)| file).or_else(|| self.code.main_file());
         let Some(file) = file else {
             return Err(Error::input("the kernel has no source lines").help("`ir` shows its operations"));

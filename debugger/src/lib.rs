@@ -18,6 +18,7 @@ mod evaluate;
 mod grid;
 mod history;
 mod inspect;
+mod levels;
 mod motion;
 mod names;
 mod parse;

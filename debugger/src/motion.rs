@@ -1,5 +1,7 @@
 //! Commands that move.
 
+use std::ops::RangeInclusive;
+
 use tilescope_diagnostics::{Error, Result};
 use tilescope_interpreter::sink::Key;
 
@@ -35,18 +37,31 @@ pub(crate) enum Goal {
 }
 
 impl Goal {
-    pub(crate) fn is_reached(&self, code: &Code, arrival: &Arrival<'_>) -> bool {
+    /// The levels of calls on which a moment satisfies the goal, if it does.
+    pub(crate) fn reached(&self, code: &Code, arrival: &Arrival<'_>) -> Option<RangeInclusive<u32>> {
         if arrival.ended {
-            return false;
+            return None;
         }
         let position = arrival.position;
-        let line = || code.starts_line(arrival.last, arrival.back, position);
+        let here = code.depth(position);
+        let new = || code.new_levels(arrival.last, arrival.back, position);
         match self {
-            Goal::Line { deepest } => code.depth(position) <= *deepest && line(),
-            Goal::Out { depth } => code.depth(position) < *depth,
-            Goal::Op => code.starts_op(arrival.last, arrival.back, position),
-            Goal::Reach { line } => code.enters_line(*line, arrival.last, arrival.back, position),
-            Goal::End => false,
+            Goal::Line { deepest } => new()
+                .filter(|levels| levels.start() <= deepest)
+                .map(|levels| *levels.start()..=(*levels.end()).min(*deepest)),
+            Goal::Out { depth } => {
+                let level = new().map_or(here, |levels| *levels.start());
+                (level < *depth).then_some(level..=level)
+            }
+            Goal::Op => code
+                .starts_op(arrival.last, arrival.back, position)
+                .then_some(here..=here),
+            Goal::Reach { line } => {
+                let enters = code.enters_line(*line, arrival.last, arrival.back, position);
+                let level = code.level_of(*line, position).filter(|_| enters)?;
+                Some(level..=level)
+            }
+            Goal::End => None,
         }
     }
 }
@@ -54,11 +69,11 @@ impl Goal {
 impl Session {
     /// Does a command that moves.
     pub(crate) fn go(&mut self, command: Command) -> Result<Stopped> {
-        let begun = (self.state.time, self.state.current);
+        let begun = (self.state.time, self.state.current, self.level());
         let counts = !matches!(command, Command::Undo | Command::Restart);
         let stopped = self.moved(command)?;
         self.moved_from = begun.0;
-        if counts && begun != (self.state.time, self.state.current) {
+        if counts && begun != (self.state.time, self.state.current, self.level()) {
             self.moves.push(begun);
         }
         Ok(stopped)
@@ -68,7 +83,7 @@ impl Session {
         if self.programs() == 0 {
             return Err(Error::input("the grid is empty: there is no program to run"));
         }
-        let depth = self.position().depth;
+        let depth = self.level();
         match command {
             Command::Step { count, back } => self.repeat(count, back, &|_| Goal::Line { deepest: u32::MAX }),
             Command::Next { count, back } => self.repeat(count, back, &|depth| Goal::Line { deepest: depth }),
@@ -133,25 +148,37 @@ impl Session {
     }
 
     fn repeat(&mut self, count: u64, back: bool, goal: &dyn Fn(u32) -> Goal) -> Result<Stopped> {
-        if back {
-            let depth = self.position().depth;
-            return self.backward(count, &goal(depth));
-        }
-        let depth = self.position().depth;
-        let next = goal(depth);
+        let next = goal(self.level());
         if !matches!(next, Goal::Line { deepest } if deepest != u32::MAX) {
             // The goal is the same at every step.
-            return self.forward(&next, count);
+            return self.go_towards(count, back, &next);
         }
         let mut stopped = self.stopped(Reason::Stepped);
         for _ in 0..count {
-            let depth = self.position().depth;
-            stopped = self.forward(&goal(depth), 1)?;
+            stopped = self.go_towards(1, back, &goal(self.level()))?;
             if stopped.reason != Reason::Stepped {
                 break;
             }
         }
         Ok(stopped)
+    }
+
+    fn go_towards(&mut self, count: u64, back: bool, goal: &Goal) -> Result<Stopped> {
+        if back {
+            return self.backward(count, goal);
+        }
+        // Helpers that are entered at this moment.
+        let inner = match (goal, self.program()) {
+            (Goal::Line { deepest: u32::MAX }, Some(program)) if !program.ended => {
+                u64::from(self.code.depth(program.position) - self.level())
+            }
+            _ => 0,
+        };
+        if count <= inner {
+            self.see(self.level() + count as u32);
+            return Ok(self.stopped(Reason::Stepped));
+        }
+        self.forward(goal, count - inner)
     }
 
     /// Goes on until the goal is reached for the `count`-th time, or something stops it.
@@ -220,7 +247,7 @@ impl Session {
                 record: true,
             };
             let mut hit = None;
-            let mut reached = false;
+            let mut reached = None;
             let end = self.walk(how, &mut |code, arrival| {
                 if let Some(found) = stops.hit(code, arrival)
                     && stops.count(&found)
@@ -228,14 +255,29 @@ impl Session {
                     hit = Some(found);
                     return true;
                 }
-                left -= u64::from(arrival.linear == home && goal.is_reached(code, arrival));
-                reached = left == 0;
-                reached
+                if arrival.linear == home
+                    && let Some(levels) = goal.reached(code, arrival)
+                {
+                    let (first, last) = levels.into_inner();
+                    // Into helpers one level at a time; over them there is only the line that calls.
+                    let last = if matches!(goal, Goal::Line { deepest: u32::MAX }) {
+                        last
+                    } else {
+                        first
+                    };
+                    let stops = u64::from(last - first) + 1;
+                    match left <= stops {
+                        true => reached = Some(first + (left - 1) as u32),
+                        false => left -= stops,
+                    }
+                }
+                reached.is_some()
             });
             if hit.is_some() {
                 return Ok((Reason::Stepped, hit));
             }
-            if reached {
+            if let Some(level) = reached {
+                self.see(level);
                 return Ok((Reason::Stepped, None));
             }
             match end {
@@ -438,7 +480,21 @@ impl Session {
     /// The stop that a hit is.
     fn stopped_at(&mut self, hit: &Hit) -> Result<Stopped> {
         let reason = self.reason_of(hit);
+        self.see_line_of(hit);
         Ok(self.stopped(reason))
+    }
+
+    /// Shows the line that a breakpoint stands on, where helpers are entered on it.
+    pub(crate) fn see_line_of(&mut self, hit: &Hit) {
+        let program = self.program().filter(|program| !program.ended);
+        if let (Hit::Breakpoint(id), Some(program)) = (hit, program)
+            && let Some(level) = self
+                .stops
+                .find(*id)
+                .and_then(|breakpoint| breakpoint.level(&self.code, program.position))
+        {
+            self.see(level);
+        }
     }
 
     /// The reason that a hit is.
@@ -516,7 +572,7 @@ impl Session {
     }
 
     fn undo(&mut self) -> Result<Stopped> {
-        let Some((time, current)) = self.moves.pop() else {
+        let Some((time, current, level)) = self.moves.pop() else {
             return Err(Error::input("there is no move to undo"));
         };
         if time > self.history.end() {
@@ -525,6 +581,7 @@ impl Session {
         let interrupted = self.seek(time)?;
         self.state.current = current;
         self.ensure_started();
+        self.see(level);
         // Not a move of its own: undoing twice goes back twice.
         let stopped = self.stopped(if interrupted {
             Reason::Interrupted

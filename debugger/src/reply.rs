@@ -141,6 +141,8 @@ pub struct Position {
     pub op: Option<OpView>,
     /// Helpers entered.
     pub depth: u32,
+    /// The line only calls a helper, which the operation is in.
+    pub enters: bool,
     /// The program has ended.
     pub ended: bool,
 }

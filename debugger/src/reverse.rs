@@ -4,6 +4,7 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 
 use tilescope_diagnostics::Result;
 
@@ -18,8 +19,8 @@ use crate::walk::{Arrival, Walk};
 
 /// What a search for moments gave.
 enum Found {
-    /// The time of the moment.
-    At(u64),
+    /// The time of the moment, and the level of calls.
+    At(u64, u32),
     /// There are only so many.
     Fewer,
     /// The user interrupted it.
@@ -30,6 +31,17 @@ impl Session {
     /// Goes back to the `count`-th last moment of the current program that satisfies the goal, or to its beginning.
     pub(crate) fn backward(&mut self, count: u64, goal: &Goal) -> Result<Stopped> {
         let home = self.state.current;
+        let mut count = count.max(1);
+        // Lines that this moment stands on too.
+        if let (Goal::Line { deepest }, Some(levels)) = (goal, self.levels_here()) {
+            let end = self.level().min(deepest.saturating_add(1));
+            let outer = u64::from(end.saturating_sub(*levels.start()));
+            if count <= outer {
+                self.see(end - count as u32);
+                return Ok(self.stopped(Reason::Stepped));
+            }
+            count -= outer;
+        }
         self.unfold_program(home)?;
         let now = self.state.time;
         let Some(begin) = self.beginning_of(home, now) else {
@@ -37,23 +49,42 @@ impl Session {
         };
         // A moment of this program lasts until its next instruction: the latest point of it is gone to, so that what
         // others did before that stays done.
-        let was_wanted = Cell::new(false);
+        let was_wanted = Cell::new(None);
         let found = self.search(
             (begin, now),
             count,
-            &mut |session| was_wanted.set(session.satisfies(home, goal)),
+            &mut |session| was_wanted.set(session.satisfied(home, goal)),
             &mut |code, arrival| {
                 if arrival.linear != home {
                     return None;
                 }
-                let wanted = was_wanted.replace(goal.is_reached(code, arrival));
-                wanted.then(|| arrival.time - 1)
+                let levels = goal.reached(code, arrival).map(RangeInclusive::into_inner);
+                let wanted = was_wanted.replace(levels);
+                wanted.map(|levels| (arrival.time - 1, levels))
             },
         )?;
         match found {
-            Found::At(time) => self.land(time, home, Reason::Stepped),
-            Found::Fewer => self.land(begin, home, Reason::Beginning),
+            Found::At(time, level) => {
+                let stopped = self.land(time, home, Reason::Stepped)?;
+                Ok(self.on_level(stopped, level))
+            }
+            Found::Fewer => {
+                let stopped = self.land(begin, home, Reason::Beginning)?;
+                match goal {
+                    Goal::Line { .. } => Ok(self.on_level(stopped, 0)),
+                    _ => Ok(stopped),
+                }
+            }
             Found::Interrupted => self.land(now, home, Reason::Interrupted),
+        }
+    }
+
+    /// The same stop, seen on another level of calls.
+    fn on_level(&mut self, stopped: Stopped, level: u32) -> Stopped {
+        self.see(level);
+        Stopped {
+            position: self.position(),
+            ..stopped
         }
     }
 
@@ -78,11 +109,11 @@ impl Session {
         let found = self.search((0, now), 1, &mut |_| {}, &mut |code, arrival| {
             let hit = stops.hit(code, arrival).filter(|_| arrival.time < now)?;
             last = Some((arrival.time, arrival.linear, hit));
-            Some(arrival.time)
+            Some((arrival.time, (0, 0)))
         });
         self.stops = stops;
         match found? {
-            Found::At(time) => {
+            Found::At(time, _) => {
                 let (linear, hit) = match last {
                     Some((at, linear, hit)) if at == time => (linear, Some(hit)),
                     _ => (home, None),
@@ -90,6 +121,8 @@ impl Session {
                 let mut stopped = self.land(time, linear, Reason::Stepped)?;
                 if let Some(hit) = hit {
                     stopped.reason = self.reason_of(&hit);
+                    self.see_line_of(&hit);
+                    stopped.position = self.position();
                 }
                 Ok(stopped)
             }
@@ -138,11 +171,9 @@ impl Session {
         Ok(stopped)
     }
 
-    /// True if the moment at which a program stands is one that the goal wants.
-    fn satisfies(&self, linear: u64, goal: &Goal) -> bool {
-        let Some(program) = self.state.programs.get(&linear) else {
-            return false;
-        };
+    /// The levels on which the moment at which a program stands is one that the goal wants.
+    fn satisfied(&self, linear: u64, goal: &Goal) -> Option<(u32, u32)> {
+        let program = self.state.programs.get(&linear)?;
         let arrival = Arrival {
             linear,
             time: self.state.time,
@@ -155,17 +186,18 @@ impl Session {
             accesses: &[],
             finding: None,
         };
-        program.ticks > 0 && goal.is_reached(&self.code, &arrival)
+        let levels = goal.reached(&self.code, &arrival).filter(|_| program.ticks > 0);
+        levels.map(RangeInclusive::into_inner)
     }
 
-    /// The `count`-th last moment that `wanted` names, of the instructions executed in a span of time. `begin` is told
+    /// The `count`-th last moment that `wanted` names (one per level of calls), of the instructions executed in a span of time. `begin` is told
     /// before each stretch of them. Leaves the session at some moment of the past, from where [`Session::seek`] goes on.
     fn search(
         &mut self,
         (from, until): (u64, u64),
         count: u64,
         begin: &mut dyn FnMut(&Session),
-        wanted: &mut dyn FnMut(&Code, &Arrival<'_>) -> Option<u64>,
+        wanted: &mut dyn FnMut(&Code, &Arrival<'_>) -> Option<(u64, (u32, u32))>,
     ) -> Result<Found> {
         let mut left = count.max(1);
         // Instructions up to here are still to be searched.
@@ -182,16 +214,18 @@ impl Session {
                 return Ok(Found::Interrupted);
             }
             begin(self);
-            let mut times: VecDeque<u64> = VecDeque::new();
+            let mut times: VecDeque<(u64, u32)> = VecDeque::new();
             let mut all = 0u64;
             let interrupted = self.replay(limit, &mut |code, arrival| {
                 if arrival.time > from
-                    && let Some(time) = wanted(code, arrival)
+                    && let Some((time, (first, last))) = wanted(code, arrival)
                 {
-                    all += 1;
-                    times.push_back(time);
-                    if times.len() as u64 > left {
-                        times.pop_front();
+                    for level in first..=last {
+                        all += 1;
+                        times.push_back((time, level));
+                        if times.len() as u64 > left {
+                            times.pop_front();
+                        }
                     }
                 }
             })?;
@@ -199,7 +233,9 @@ impl Session {
                 return Ok(Found::Interrupted);
             }
             if all >= left {
-                return Ok(times.front().map_or(Found::Fewer, |&time| Found::At(time)));
+                return Ok(times
+                    .front()
+                    .map_or(Found::Fewer, |&(time, level)| Found::At(time, level)));
             }
             left -= all;
             limit = start;
@@ -224,10 +260,10 @@ impl Session {
                 return None;
             }
             last = Some((arrival.time, arrival.linear, arrival.ticks.saturating_sub(1)));
-            Some(arrival.time)
+            Some((arrival.time, (0, 0)))
         })?;
         Ok(match found {
-            Found::At(_) => (last, now),
+            Found::At(..) => (last, now),
             Found::Fewer | Found::Interrupted => (None, now),
         })
     }

@@ -17,6 +17,7 @@ use crate::code::Code;
 use crate::command::{COMMANDS, Command, CommandInfo, Schedule};
 use crate::engine::{Engine, Remake};
 use crate::history::{History, State};
+use crate::levels::Seen;
 use crate::reply::{OpView, Position, Reason, Reply, Stopped};
 
 /// What a session is opened on.
@@ -67,8 +68,10 @@ pub struct Session {
     pub(crate) history: History,
     pub(crate) stops: Breakpoints,
     pub(crate) schedule: Schedule,
-    /// Where moves began: time and program.
-    pub(crate) moves: Vec<(u64, u64)>,
+    /// Where moves began: time, program and level of calls.
+    pub(crate) moves: Vec<(u64, u64, u32)>,
+    /// The level of calls that is seen, where it is not that of the operation.
+    pub(crate) seen: Option<Seen>,
     /// The time before the last move, to tell what it changed.
     pub(crate) moved_from: u64,
     /// The tape of the fast path, made when it is first needed.
@@ -101,6 +104,7 @@ impl Session {
             stops: Breakpoints::default(),
             schedule: Schedule::Sequential,
             moves: Vec::new(),
+            seen: None,
             moved_from: 0,
             fast: None,
         };
@@ -244,13 +248,17 @@ impl Session {
             program: self.coordinates(linear),
             linear,
             tick: program.map_or(0, |program| program.ticks),
-            location: at.and_then(|position| self.code.location(position)),
+            location: at.and_then(|position| match self.level() {
+                level if level < self.code.depth(position) => self.code.call_location(position, level),
+                _ => self.code.location(position),
+            }),
             op: op.map(|(func, id, op)| OpView {
                 mnemonic: op.code.info().mnemonic,
                 result: self.result_name(func, op),
                 line: self.code.op_line(func, id),
             }),
-            depth: at.map_or(0, |position| self.code.depth(position)),
+            depth: self.level(),
+            enters: at.map_or(0, |position| self.code.depth(position)) > self.level(),
             ended: self.state.done.contains(linear),
         }
     }
@@ -323,8 +331,8 @@ impl Session {
             return Vec::new();
         };
         let columns = self.position().location;
-        let mut frames: Vec<Frame> = stack
-            .iter()
+        let seen = stack.iter().take(self.level() as usize + 1);
+        let mut frames: Vec<Frame> = seen
             .rev()
             .map(|&(file, line)| Frame {
                 file: self.code.files[file as usize].to_string(),

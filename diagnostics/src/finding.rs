@@ -106,6 +106,8 @@ pub struct Finding {
     pub help: Option<String>,
     /// How the faulty value was computed, from the arguments on.
     pub chain: Vec<Chain>,
+    /// The command that opens the debugger at this place, where there is one.
+    pub debug: Option<String>,
 }
 
 /// Summary of one output tensor after a launch.
@@ -197,6 +199,7 @@ impl Finding {
             operands: Vec::new(),
             help: None,
             chain: Vec::new(),
+            debug: None,
         }
     }
 }

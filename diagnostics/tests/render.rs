@@ -70,6 +70,7 @@ fn oob_store() -> Finding {
             ("address".into(), Value::Int(0x7000_0057_3c00)),
         ],
         help: Some("pass mask=cols < n_cols to tl.store".into()),
+        debug: Some(String::from("tilescope debug vadd --finding 1")),
         chain: vec![
             Chain {
                 location: at(7, 11),

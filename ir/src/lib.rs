@@ -28,7 +28,7 @@ pub use attrs::{Attr, AttrList, AttrValue, Attrs, Constant};
 pub use build::FunctionBuilder;
 pub use entities::{Arena, BlockId, EntityId, FuncId, LocId, OpId, RegionId, ValueId};
 pub use loc::{Loc, Locs};
-pub use module::{Block, Def, Function, Module, Op, Region, Successor, Value, Values};
+pub use module::{Block, Def, Function, Module, Op, Passed, Region, Successor, Value, Values};
 pub use ops::{Class, Effect, Family, OpCode, OpInfo, OpVisitor};
 pub use types::{Elem, MAX_RANK, MAX_TILE_ELEMENTS, Pointer, Scalar, Shape, Type};
 pub use verify::{Verified, VerifiedModule, verify};

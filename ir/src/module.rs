@@ -83,6 +83,20 @@ pub struct Function {
     pub blocks: Arena<BlockId, Block>,
     /// All regions.
     pub regions: Arena<RegionId, Region>,
+    /// What values are called inside of helpers that were evaluated where they are called. For debuggers: the text has
+    /// no place for it.
+    pub passed: Vec<Passed>,
+}
+
+/// A value that a helper, evaluated where it is called, knows by the name of its parameter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passed {
+    /// The parameter.
+    pub name: Arc<str>,
+    /// What is passed.
+    pub value: ValueId,
+    /// The call: what locations inside of the helper name as their caller.
+    pub call: LocId,
 }
 
 /// A list of blocks; the first is the entry.
@@ -178,6 +192,7 @@ impl Function {
             values: Arena::new(),
             blocks,
             regions,
+            passed: Vec::new(),
         }
     }
 

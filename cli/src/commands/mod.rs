@@ -10,6 +10,9 @@ pub mod kernels;
 pub mod list;
 pub mod run;
 
+use std::borrow::Cow;
+use std::path::PathBuf;
+
 use tilescope_diagnostics::render::{summary, text};
 use tilescope_diagnostics::{Launched, Severity};
 
@@ -33,6 +36,31 @@ fn status_of(launched: &Launched) -> Status {
 fn keep_first(launched: &mut Launched, max: usize) {
     launched.findings_cut |= launched.findings.len() > max;
     launched.findings.truncate(max);
+}
+
+/// Gives each finding that a program made the command that opens the debugger there. The debugger numbers findings
+/// as they are found, so this comes before any are left out.
+fn name_debugger(launched: &mut Launched, asked: &str, opened: &Opened, launch: usize, paths: &[PathBuf]) {
+    let mut command = format!("tilescope debug {}", quoted(asked));
+    if opened.kernels.len() > 1 {
+        command.push_str(&format!(" --launch {}", launch + 1));
+    }
+    for path in paths {
+        command.push_str(&format!(" --python-path {}", quoted(&path.display().to_string())));
+    }
+    let findings = launched.findings.iter_mut().enumerate();
+    for (index, finding) in findings.filter(|(_, finding)| finding.program.is_some()) {
+        finding.debug = Some(format!("{command} --finding {}", index + 1));
+    }
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => Cow::Borrowed(word),
+        false => Cow::Owned(format!("'{}'", word.replace('\'', r"'\''"))),
+    }
 }
 
 /// Says why a launch is not run; gives the status that it ends with.
@@ -70,4 +98,17 @@ fn as_text(
         report.push_str(&summary::verdict(launched));
     }
     report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn a_word_is_quoted_where_a_shell_would_split_it() {
+        assert_eq!(quoted("a/b.launch.toml"), "a/b.launch.toml");
+        assert_eq!(quoted("my kernels/x"), "'my kernels/x'");
+        assert_eq!(quoted("it's; rm"), r"'it'\''s; rm'");
+        assert_eq!(quoted(""), "''");
+    }
 }

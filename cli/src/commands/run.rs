@@ -4,8 +4,8 @@ use anyhow::Result;
 use tilescope_diagnostics::Report;
 use tilescope_diagnostics::render::json;
 
-use super::{as_text, keep_first, refuse, status_of};
-use crate::args::{Format, Global, Run};
+use super::{as_text, keep_first, name_debugger, refuse, status_of};
+use crate::args::{Backend, Format, Global, Run};
 use crate::engine::{How, Refused, cpu, open};
 use crate::output::Destination;
 use crate::status::Status;
@@ -40,6 +40,10 @@ pub fn run(args: &Run, global: &Global, terminal: &Terminal) -> Result<Status> {
         Ok((opened, done, destination)) => {
             for (index, mut launched) in done.launched.into_iter().enumerate() {
                 status = status.and(status_of(&launched));
+                if args.run.backend == Backend::Cpu {
+                    let paths = &args.sources.python_path;
+                    name_debugger(&mut launched, &args.launch, &opened, index, paths);
+                }
                 keep_first(&mut launched, args.run.max_findings);
                 if !json {
                     terminal.report(&as_text(&opened, index, &launched, global, terminal))?;

@@ -137,6 +137,7 @@ fn position(position: &Position) -> Json {
         "location": position.location.as_ref().map(location),
         "op": position.op.as_ref().map(|op| op.mnemonic),
         "depth": position.depth,
+        "enters": position.enters,
         "ended": position.ended,
     })
 }

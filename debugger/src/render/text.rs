@@ -150,7 +150,8 @@ fn position(position: &Position, sources: &dyn Sources) -> String {
     if position.ended {
         return format!("program {program} has ended\n");
     }
-    let op = position.op.as_ref();
+    // What is executed next is not on the line that is shown.
+    let op = position.op.as_ref().filter(|_| !position.enters);
     let op = op.map_or_else(String::new, |op| match &op.result {
         Some(name) => format!("  {name} = {}", op.mnemonic),
         None => format!("  {}", op.mnemonic),

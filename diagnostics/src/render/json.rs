@@ -1,8 +1,8 @@
 //! The JSON report. Keys and their order are fixed: programs rely on them.
 //!
-//! Every key of the format is always there, `null` where it does not apply; four appear only when
-//! they say something: `count_at_least` (the count is a lower bound), `findings_cut`,
-//! `interrupted`, `notes` of a launch, and `errors` of the report. NaN and infinities are the
+//! Every key of the format is always there, `null` where it does not apply; some appear only when
+//! they say something: `count_at_least` (the count is a lower bound) and `debug` (the command that opens
+//! the debugger there) of a finding, `findings_cut`, `interrupted`, `notes` of a launch, and `errors` of the report. NaN and infinities are the
 //! strings `nan`, `inf`, `-inf`; integers that JSON readers cannot hold in 64 bits are strings.
 
 use serde::Serialize;
@@ -178,6 +178,8 @@ struct JsonFinding<'a> {
     operands: Vec<JsonOperand<'a>>,
     help: Option<&'a str>,
     chain: Vec<JsonChain<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    debug: Option<&'a str>,
 }
 
 fn finding(finding: &Finding) -> JsonFinding<'_> {
@@ -206,6 +208,7 @@ fn finding(finding: &Finding) -> JsonFinding<'_> {
             .collect(),
         help: finding.help.as_deref(),
         chain: finding.chain.iter().map(chain).collect(),
+        debug: finding.debug.as_deref(),
     }
 }
 

@@ -69,6 +69,9 @@ pub fn finding(finding: &Finding, sources: &dyn Sources, paint: Paint) -> String
     if let Some(help) = &finding.help {
         group = group.element(Level::HELP.message(visible(help)));
     }
+    if let Some(command) = &finding.debug {
+        group = group.element(Level::NOTE.with_name("debug").message(visible(command)));
+    }
     render(&[group], paint)
 }
 

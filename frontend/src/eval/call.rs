@@ -302,6 +302,11 @@ impl Cx<'_> {
         let (errors, notes, functions) = (self.errors.len(), self.notes.len(), self.functions.len());
         let scope = scope_of(function, locals, Returns::Inline(Vec::new()));
         let frame = self.frame(function.def.ident.name.clone(), key.to_string());
+        for local in scope.locals.iter() {
+            if let Value::Tensor(tensor) = &local.value {
+                self.b.pass(&*local.name, tensor.value, frame.call_loc);
+            }
+        }
         let (flow, value) = self.in_function(scope, frame, |cx| {
             let flow = cx.block(&function.def.body);
             cx.end_unreached();

@@ -6,6 +6,7 @@
 use super::FunctionBuilder;
 use crate::attrs::AttrValue;
 use crate::entities::{BlockId, LocId, ValueId};
+use crate::module::Passed;
 use crate::types::Type;
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ pub struct Checkpoint {
     values: usize,
     blocks: usize,
     regions: usize,
+    passed: usize,
     body_blocks: usize,
     cursor: BlockId,
     cursor_ops: usize,
@@ -35,6 +37,13 @@ impl FunctionBuilder {
     /// Hangs an attribute on the function (`noinline`).
     pub fn attribute(&mut self, name: impl Into<Arc<str>>, value: AttrValue) -> &mut Self {
         self.f.attrs.push((name.into(), value));
+        self
+    }
+
+    /// Notes that the helper called at `call` knows a value as its parameter `name`.
+    pub fn pass(&mut self, name: impl Into<Arc<str>>, value: ValueId, call: LocId) -> &mut Self {
+        let name = name.into();
+        self.f.passed.push(Passed { name, value, call });
         self
     }
 
@@ -66,6 +75,7 @@ impl FunctionBuilder {
             values: self.f.values.len(),
             blocks: self.f.blocks.len(),
             regions: self.f.regions.len(),
+            passed: self.f.passed.len(),
             body_blocks: self.f.regions[self.f.body].blocks.len(),
             cursor: self.block,
             cursor_ops: self.f.blocks[self.block].ops.len(),
@@ -86,6 +96,7 @@ impl FunctionBuilder {
         self.f.values.truncate(to.values);
         self.f.blocks.truncate(to.blocks);
         self.f.regions.truncate(to.regions);
+        self.f.passed.truncate(to.passed);
         self.block = to.cursor;
         self.loc = to.loc;
         self.error.clone_from(&to.error);
