@@ -447,6 +447,11 @@ impl FunctionBuilder {
         self.f.ops[op].regions = regions.into();
     }
 
+    /// Gives an operation its branch targets.
+    pub fn set_successors(&mut self, op: OpId, successors: Vec<Successor>) {
+        self.f.ops[op].successors = successors.into();
+    }
+
     /// Hangs a dialect's attribute (`tt.divisibility`) on an operation, in place of one of the same name.
     pub fn set_attr(&mut self, op: OpId, name: &str, value: AttrValue) {
         let extra = &mut self.f.ops[op].extra;

@@ -19,6 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tui", &["diagnostics", "debugger"]),
     ("gpu-backend", &["diagnostics", "ir", "launch"]),
     ("oracle", &["diagnostics", "ir", "launch"]),
+    ("difftest", &["diagnostics", "ir", "launch"]),
     ("tilescope", &["diagnostics", "ir", "launch", "interpreter"]),
     ("kernels", &["diagnostics", "launch", "oracle"]),
     (
@@ -33,6 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "tui",
             "gpu-backend",
             "oracle",
+            "difftest",
             "kernels",
         ],
     ),

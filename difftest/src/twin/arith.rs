@@ -1,0 +1,147 @@
+//! Arithmetic of the twin: f64 operations on shadows, and the bounds that go with them.
+//!
+//! A bound that is infinite or NaN says that nothing is known; NaN is never dropped on the way.
+
+use tilescope_ir::attrs::FloatPredicate;
+use tilescope_ir::{Elem, FunctionBuilder, OpCode, Scalar, Type, ValueId};
+
+use super::rounding;
+
+/// Appends f64 operations.
+pub(super) struct Wide<'b>(pub &'b mut FunctionBuilder);
+
+impl Wide<'_> {
+    pub(super) fn op(&mut self, code: OpCode, operands: &[ValueId]) -> ValueId {
+        self.0.elementwise(code, operands)
+    }
+
+    pub(super) fn constant(&mut self, like: ValueId, value: f64) -> ValueId {
+        let ty = self.wide_type(like);
+        self.0.float(ty, value)
+    }
+
+    /// f64 in the form of a value.
+    pub(super) fn wide_type(&self, like: ValueId) -> Type {
+        self.0.ty(like).with_elem(Elem::Scalar(Scalar::F64))
+    }
+
+    pub(super) fn add(&mut self, a: ValueId, b: ValueId) -> ValueId {
+        self.op(OpCode::AddF, &[a, b])
+    }
+
+    pub(super) fn sub(&mut self, a: ValueId, b: ValueId) -> ValueId {
+        self.op(OpCode::SubF, &[a, b])
+    }
+
+    pub(super) fn mul(&mut self, a: ValueId, b: ValueId) -> ValueId {
+        self.op(OpCode::MulF, &[a, b])
+    }
+
+    pub(super) fn abs(&mut self, a: ValueId) -> ValueId {
+        self.op(OpCode::AbsF, &[a])
+    }
+
+    /// NaN if one is.
+    pub(super) fn max(&mut self, a: ValueId, b: ValueId) -> ValueId {
+        self.op(OpCode::MaximumF, &[a, b])
+    }
+
+    pub(super) fn times(&mut self, a: ValueId, factor: f64) -> ValueId {
+        let factor = self.constant(a, factor);
+        self.mul(a, factor)
+    }
+
+    pub(super) fn compare(&mut self, predicate: FloatPredicate, a: ValueId, b: ValueId) -> ValueId {
+        self.0.cmp_float(predicate, a, b)
+    }
+
+    pub(super) fn is_zero(&mut self, a: ValueId) -> ValueId {
+        let zero = self.constant(a, 0.0);
+        self.compare(FloatPredicate::Oeq, a, zero)
+    }
+
+    /// `value` where the condition is false, a constant where it is true.
+    pub(super) fn unless(&mut self, condition: ValueId, constant: f64, value: ValueId) -> ValueId {
+        let constant = self.constant(value, constant);
+        self.0.select(condition, constant, value)
+    }
+
+    /// `|x| * error`, and zero without an error even where x is infinite.
+    pub(super) fn scaled(&mut self, x: ValueId, error: ValueId) -> ValueId {
+        let none = self.is_zero(error);
+        let x = self.abs(x);
+        let product = self.mul(x, error);
+        self.unless(none, 0.0, product)
+    }
+
+    /// `|a - b|`, and zero where both are the same infinity.
+    pub(super) fn distance(&mut self, a: ValueId, b: ValueId) -> ValueId {
+        let same = self.compare(FloatPredicate::Oeq, a, b);
+        let difference = self.sub(a, b);
+        let difference = self.abs(difference);
+        self.unless(same, 0.0, difference)
+    }
+
+    /// The error of a result `wide` of the operands' errors (`base`) and its own rounding to `number`, which is at most
+    /// `units` times the format's unit of rounding, plus `least` where it is not exactly zero.
+    pub(super) fn rounded(
+        &mut self,
+        wide: ValueId,
+        base: ValueId,
+        number: Scalar,
+        units: f64,
+        least: f64,
+    ) -> ValueId {
+        let size = self.abs(wide);
+        let infinity = self.constant(size, f64::INFINITY);
+        let infinite = self.compare(FloatPredicate::Oeq, size, infinity);
+        let size = self.unless(infinite, 0.0, size);
+        let reach = self.add(size, base);
+        let exact = self.is_zero(reach);
+        let own = self.times(reach, units * rounding::unit(number));
+        let least = self.constant(own, least.max(rounding::smallest(number)));
+        let own = self.add(own, least);
+        let error = self.add(base, own);
+        let error = self.unless(exact, 0.0, error);
+        if number == Scalar::F64 {
+            return error;
+        }
+        // One path may overflow where another does not.
+        let limit = self.constant(reach, rounding::largest(number));
+        let over = self.compare(FloatPredicate::Ogt, reach, limit);
+        self.unless(over, f64::INFINITY, error)
+    }
+
+    /// The error that a monotone function makes of its operand's.
+    pub(super) fn monotone(&mut self, code: OpCode, operand: (ValueId, ValueId), result: ValueId) -> ValueId {
+        let (x, error) = operand;
+        let (mut low, high) = (self.sub(x, error), self.add(x, error));
+        if code == OpCode::Sqrt {
+            // Below zero by rounding alone.
+            let zero = self.constant(x, 0.0);
+            let positive = self.compare(FloatPredicate::Oge, x, zero);
+            let cut = self.max(low, zero);
+            low = self.0.select(positive, cut, low);
+        }
+        let (low, high) = (self.op(code, &[low]), self.op(code, &[high]));
+        let (below, above) = (self.distance(result, low), self.distance(high, result));
+        let spread = self.max(below, above);
+        let none = self.is_zero(error);
+        self.unless(none, 0.0, spread)
+    }
+
+    /// The error of a quotient before its own rounding.
+    pub(super) fn quotient(&mut self, a_error: ValueId, b: (ValueId, ValueId), q: ValueId) -> ValueId {
+        let of_b = self.scaled(q, b.1);
+        let numerator = self.add(a_error, of_b);
+        let size = self.abs(b.0);
+        let denominator = self.sub(size, b.1);
+        let zero = self.constant(size, 0.0);
+        let positive = self.compare(FloatPredicate::Ogt, denominator, zero);
+        let error = self.op(OpCode::DivF, &[numerator, denominator]);
+        let infinite = self.constant(error, f64::INFINITY);
+        let error = self.0.select(positive, error, infinite);
+        let exact = self.is_zero(numerator);
+        self.unless(exact, 0.0, error)
+    }
+}

@@ -1,0 +1,172 @@
+//! Reductions, scans and matrix products: many roundings in an order that each path chooses.
+
+use tilescope_diagnostics::Result;
+use tilescope_ir::attrs::InputPrecision;
+use tilescope_ir::{Attrs, Elem, Function, OpCode, OpId, Scalar, Type, ValueId};
+
+use super::depends::ends;
+use super::rewrite::Rewriter;
+use super::rounding;
+use super::shadow::{Form, Kind, Shadow};
+
+/// Elements that one thread of a GPU adds up by itself, at the most; beyond that sums are trees.
+const SERIAL: u32 = 64;
+
+impl Rewriter<'_> {
+    pub(super) fn combination(&mut self, f: &Function, op: OpId) -> Result<()> {
+        if self.is_sum(f, op) {
+            return self.sum(f, op);
+        }
+        let data = &f.ops[op];
+        // In the order of the interpreter: exact for minima, maxima and picks, near it for what also adds.
+        let operands = join(&self.forms(f, &data.operands)?, &self.forms(f, &data.results)?);
+        let elems: Vec<Form> = operands.iter().map(of_lane).collect();
+        let twice: Vec<Form> = elems.iter().chain(&elems).cloned().collect();
+        let values = self.pass_all(&data.operands, &operands)?;
+        let region = self.region(f, data.regions[0], &twice, &elems)?;
+        let mut results = Vec::new();
+        for (form, &result) in operands.iter().zip(&data.results) {
+            let ty = f.ty(result);
+            let types = form.types.iter().map(|t| match t.elem() {
+                Some(elem) => ty.with_elem(elem),
+                None => *t,
+            });
+            results.push(Form {
+                kind: form.kind,
+                types: types.collect(),
+                unsure: form.unsure,
+            });
+        }
+        self.with_regions(f, op, &values, &results, vec![region])
+    }
+
+    /// One float operand, combined by `arith.addf` alone.
+    fn is_sum(&self, f: &Function, op: OpId) -> bool {
+        let data = &f.ops[op];
+        let Some(&region) = data.regions.first() else { return false };
+        let Some(&block) = f.regions[region].blocks.first() else { return false };
+        let Some((args, end)) = ends(f, Some(&region)) else { return false };
+        let [add, _] = f.blocks[block].ops.as_slice() else { return false };
+        let add = &f.ops[*add];
+        data.operands.len() == 1
+            && add.code == OpCode::AddF
+            && args.iter().all(|arg| add.operands.contains(arg))
+            && end == add.results.as_slice()
+    }
+
+    fn sum(&mut self, f: &Function, op: OpId) -> Result<()> {
+        let data = &f.ops[op];
+        let source = self.operand(f, op, 0)?;
+        let Some(result) = f.result(op) else { return Ok(()) };
+        let number = f.ty(result).elem().and_then(Elem::scalar);
+        let Some(number) = number else {
+            return Err(self.refuse(f, op, "sums of no numbers"));
+        };
+        let again = |this: &mut Self, from: ValueId, number: Scalar| -> ValueId {
+            let lane = Type::scalar(number);
+            let (open, args) = this.b.open_region(&[lane, lane]);
+            let sum = this.b.elementwise(OpCode::AddF, &args);
+            let end = match data.code {
+                OpCode::Scan => OpCode::ScanReturn,
+                _ => OpCode::ReduceReturn,
+            };
+            let region = this.b.close_region(open, end, vec![sum]);
+            let ty = f.ty(result).with_elem(Elem::Scalar(number));
+            this.b
+                .op_with_regions(data.code, &[from], data.attrs.clone(), &[ty], vec![region])[0]
+        };
+        let value = again(self, source.value, number);
+        let wide = again(self, source.wide, Scalar::F64);
+        let of_summands = again(self, source.error, Scalar::F64);
+        let size = self.wide().abs(source.wide);
+        let size = self.wide().add(size, source.error);
+        let sizes = again(self, size, Scalar::F64);
+        let lanes = match (&data.attrs, self.b.ty(source.value).shape()) {
+            (Attrs::Along { axis, .. }, Some(shape)) => shape.dim(*axis as usize),
+            _ => 1,
+        };
+        let depth = (lanes as u32).saturating_sub(1).min(SERIAL + lanes.max(1).ilog2());
+        let mut w = self.wide();
+        let own = w.times(sizes, f64::from(depth) * rounding::unit(number));
+        let base = w.add(of_summands, own);
+        // The last rounding is one of those counted; what is left of the rule is overflow.
+        let error = w.rounded(wide, base, number, 0.0, 0.0);
+        self.set(f, op, 0, Shadow::float(value, wide, error));
+        Ok(())
+    }
+
+    pub(super) fn product(&mut self, f: &Function, op: OpId) -> Result<()> {
+        let (a, b, c) = (self.operand(f, op, 0)?, self.operand(f, op, 1)?, self.operand(f, op, 2)?);
+        if a.kind != Kind::Float {
+            return self.mixed(f, op);
+        }
+        let value = self.copy(f, op)?[0];
+        let Attrs::Dot { precision, .. } = f.ops[op].attrs else {
+            return Err(self.refuse(f, op, "a product without its precision"));
+        };
+        let number = |v: ValueId, this: &Self| this.b.ty(v).elem().and_then(Elem::scalar);
+        let (input, output) = (number(a.value, self), number(c.value, self));
+        let Some(output) = output else {
+            return Err(self.refuse(f, op, "a product of no numbers"));
+        };
+        let terms = self.b.ty(a.value).shape().map_or(1, |s| s.dim(s.rank().saturating_sub(1)));
+        // What the hardware makes of f32 operands before it multiplies them.
+        let cut = match (input, precision) {
+            (Some(Scalar::F32), InputPrecision::Tf32) => f64::exp2(-10.0),
+            (Some(Scalar::F32), InputPrecision::Tf32x3) => f64::exp2(-20.0),
+            (Some(Scalar::F32), InputPrecision::Bf16x3) => f64::exp2(-15.0),
+            (Some(Scalar::F32), InputPrecision::Bf16x6) => f64::exp2(-21.0),
+            _ => 0.0,
+        };
+        let with_cut = |this: &mut Self, s: Shadow| -> (ValueId, ValueId) {
+            let size = this.wide().abs(s.wide);
+            let error = match cut > 0.0 {
+                true => {
+                    let more = this.wide().times(size, cut);
+                    this.wide().add(s.error, more)
+                }
+                false => s.error,
+            };
+            (size, error)
+        };
+        let (a_size, a_error) = with_cut(self, a);
+        let (b_size, b_error) = with_cut(self, b);
+        let wide = self.b.dot(a.wide, b.wide, c.wide, InputPrecision::Ieee);
+        // |a| eb + ea (|b| + eb) + ec, and one unit for each product and sum in any order, cut instead of rounded.
+        let base = self.b.dot(a_size, b_error, c.error, InputPrecision::Ieee);
+        let b_reach = self.wide().add(b_size, b_error);
+        let base = self.b.dot(a_error, b_reach, base, InputPrecision::Ieee);
+        let c_size = self.wide().abs(c.wide);
+        let sizes = self.b.dot(a_size, b_size, c_size, InputPrecision::Ieee);
+        let mut w = self.wide();
+        let own = w.times(sizes, 2.0 * (terms as f64 + 2.0) * rounding::unit(output));
+        let base = w.add(base, own);
+        let error = w.rounded(wide, base, output, 0.0, 0.0);
+        self.set(f, op, 0, Shadow::float(value, wide, error));
+        Ok(())
+    }
+}
+
+fn join(a: &[Form], b: &[Form]) -> Vec<Form> {
+    let pairs = a.iter().zip(b);
+    pairs
+        .map(|(a, b)| {
+            let mut form = a.clone();
+            if b.unsure && !a.unsure {
+                form.unsure = true;
+                form.types.push(super::shadow::mask_of(a.types[0]));
+            }
+            form
+        })
+        .collect()
+}
+
+/// The form of one lane of a tile.
+fn of_lane(form: &Form) -> Form {
+    let lane = |ty: &Type| ty.elem().map_or(*ty, Type::Scalar);
+    Form {
+        kind: form.kind,
+        types: form.types.iter().map(lane).collect(),
+        unsure: form.unsure,
+    }
+}
