@@ -131,6 +131,15 @@ impl Breakpoints {
         })
     }
 
+    /// Counts a hit on the way back, on which none is passed.
+    pub(crate) fn note(&mut self, hit: &Hit) {
+        if let Hit::Breakpoint(id) | Hit::Memory(id, _) | Hit::Value(id) = hit
+            && let Some(breakpoint) = self.list.iter_mut().find(|b| b.id == *id)
+        {
+            breakpoint.hits += 1;
+        }
+    }
+
     /// Counts a hit; false if it is one to pass.
     pub(crate) fn count(&mut self, hit: &Hit) -> bool {
         let id = match hit {
@@ -189,13 +198,9 @@ impl Breakpoint {
                 reads,
                 ..
             } => {
-                let hit = arrival.accesses.iter().find(|access| {
-                    let (start, end) = (access.offset as u64, (access.offset + access.bytes) as u64);
-                    let next = bytes.partition_point(|range| range.end <= start);
-                    (access.write || *reads)
-                        && access.allocation == *allocation
-                        && bytes.get(next).is_some_and(|range| range.start < end)
-                });
+                let mut accesses = arrival.accesses.iter();
+                let hit =
+                    accesses.find(|access| access.touches(*allocation, bytes) && (access.write || *reads));
                 hit.map(|&access| Hit::Memory(self.id, access))
             }
             Kind::Value { name } => {

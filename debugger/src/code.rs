@@ -23,6 +23,9 @@ use crate::values::ValueKey;
 /// A line in a call: file and line of each frame, outermost first.
 pub type Stack = Arc<[(u32, u32)]>;
 
+/// What is passed to inlined helpers: by function and call, names of parameters and values.
+pub(crate) type Passed = HashMap<(FuncId, LocId), Vec<(Arc<str>, ValueId)>>;
+
 /// A value as its users see it.
 #[derive(Debug, Clone)]
 pub struct Named {
@@ -70,7 +73,7 @@ pub struct Code {
     /// Of tiles that were loaded, the mask.
     masks: HashMap<ValueKey, ValueKey>,
     /// What is passed to helpers that are inlined: by function, call and name of the parameter.
-    pub(crate) passed: HashMap<(FuncId, LocId), Vec<(Arc<str>, ValueId)>>,
+    pub(crate) passed: Passed,
 }
 
 /// Which call a value belongs to; 0 for the kernel itself.
@@ -164,7 +167,7 @@ impl Code {
         let presets = stepping.tape.presets.iter().map(|preset| preset.slot).collect();
         let folds = folds(&module);
         let (text, op_lines) = text(&module);
-        let mut passed: HashMap<(FuncId, LocId), Vec<(Arc<str>, ValueId)>> = HashMap::new();
+        let mut passed = Passed::new();
         for (func, function) in module.funcs.iter() {
             for entry in &function.passed {
                 let call = passed.entry((func, entry.call)).or_default();

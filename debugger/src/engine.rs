@@ -119,6 +119,7 @@ impl Engine {
         run: impl FnOnce(&Context<'_>) -> R,
     ) -> R {
         let mut memory = access::Memory::new(&self.launch, &mut self.memory, true, self.cancel);
+        memory.watch_all();
         if let Some(known) = stored.take() {
             memory.stored = known;
         }

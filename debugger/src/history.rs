@@ -148,6 +148,24 @@ pub struct State {
 }
 
 impl State {
+    /// The same state with a program that is being walked, as it is now.
+    pub fn with(
+        &self,
+        linear: u64,
+        program: Program,
+        touches: &Arc<Touches>,
+        stored: StoredPointers,
+    ) -> State {
+        let mut state = State {
+            stored: Some(stored),
+            current: linear,
+            ..self.clone()
+        };
+        state.programs.insert(linear, Arc::new(program));
+        state.touches.insert(linear, touches.clone());
+        state
+    }
+
     /// Forgets the values of programs that have ended, all but those of `kept`.
     pub fn drop_done(&mut self, kept: u64) {
         let done = &self.done;
@@ -268,11 +286,53 @@ impl History {
         Some((segment, end))
     }
 
-    /// True if some program was run as a whole.
-    pub fn has_whole(&self) -> bool {
-        self.segments
-            .iter()
-            .any(|segment| matches!(segment.what, Stretch::Whole { .. }))
+    /// The last stretch before a time in which programs were run as a whole, and its end.
+    pub fn last_whole(&self, until: u64) -> Option<(Segment, u64)> {
+        let stretches = self.segments(until).into_iter();
+        stretches
+            .rev()
+            .find(|(segment, _)| matches!(segment.what, Stretch::Whole { .. }))
+    }
+
+    /// Notes that some programs of a stretch that ran as a whole are now known instruction by instruction: they end at
+    /// `ends`. What comes later is later by what is given.
+    pub fn unfold(&mut self, whole: Segment, first: u64, ends: &[u64]) -> u64 {
+        let Segment {
+            start,
+            what: Stretch::Whole { first: begin },
+        } = whole
+        else {
+            return 0;
+        };
+        let index = self.segments.partition_point(|segment| segment.start < start);
+        let end = self.segments.get(index + 1).map_or(self.end, |next| next.start);
+        let from = start + (first - begin);
+        let programs = ends.len() as u64;
+        let last = ends.last().copied().unwrap_or(from);
+        let added = (last - from).saturating_sub(programs);
+        let mut pieces = Vec::with_capacity(ends.len() + 2);
+        if from > start {
+            pieces.push(whole);
+        }
+        let starts = std::iter::once(from).chain(ends.iter().copied());
+        pieces.extend(starts.zip(0..programs).map(|(start, i)| Segment {
+            start,
+            what: Stretch::Walked { linear: first + i },
+        }));
+        if from + programs < end {
+            pieces.push(Segment {
+                start: last,
+                what: Stretch::Whole {
+                    first: first + programs,
+                },
+            });
+        }
+        for later in self.segments.iter_mut().skip(index + 1) {
+            later.start += added;
+        }
+        self.segments.splice(index..=index, pieces);
+        self.end += added;
+        added
     }
 
     /// All stretches up to a time, with their ends.
@@ -442,5 +502,34 @@ mod tests {
             Some(Stretch::Walked { linear: 2 })
         );
         assert_eq!(history.end(), 8);
+    }
+
+    #[test]
+    fn what_ran_as_a_whole_is_unfolded_in_part() {
+        let mut history = History::new(1);
+        history.record(Stretch::Walked { linear: 0 }, 0, 5);
+        history.record(Stretch::Whole { first: 1 }, 5, 9);
+        history.record(Stretch::Walked { linear: 5 }, 9, 12);
+        let (whole, end) = history.last_whole(12).expect("a stretch");
+        assert_eq!((whole.start, end), (5, 9));
+        // Programs 2 and 3, of ten instructions each.
+        assert_eq!(history.unfold(whole, 2, &[16, 26]), 18);
+        let whats: Vec<(u64, Stretch)> = history.segments.iter().map(|s| (s.start, s.what)).collect();
+        assert_eq!(
+            whats,
+            [
+                (0, Stretch::Walked { linear: 0 }),
+                (5, Stretch::Whole { first: 1 }),
+                (6, Stretch::Walked { linear: 2 }),
+                (16, Stretch::Walked { linear: 3 }),
+                (26, Stretch::Whole { first: 4 }),
+                (27, Stretch::Walked { linear: 5 }),
+            ]
+        );
+        assert_eq!(history.end(), 30);
+        assert_eq!(
+            history.last_whole(26).map(|(s, end)| (s.start, end)),
+            Some((5, 6))
+        );
     }
 }

@@ -550,12 +550,7 @@ impl Session {
         bytes: &[Range<u64>],
     ) -> Result<Option<Writer>> {
         let (home, allocation) = (self.state.current, tensor.allocation.0 as usize);
-        let (found, present) = self.last_access(&mut |access| {
-            let (start, end) = (access.offset as u64, (access.offset + access.bytes) as u64);
-            access.write
-                && access.allocation == allocation
-                && bytes.iter().any(|range| range.start < end && range.end > start)
-        })?;
+        let (found, present) = self.last_write(allocation, bytes)?;
         let mut writer = None;
         if let Some((at, linear, ticks)) = found {
             self.seek(at)?;

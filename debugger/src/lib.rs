@@ -28,6 +28,7 @@ pub mod render;
 mod reply;
 mod reverse;
 mod session;
+mod unfold;
 mod values;
 mod walk;
 mod why;

@@ -70,13 +70,28 @@ impl Session {
     /// Does a command that moves.
     pub(crate) fn go(&mut self, command: Command) -> Result<Stopped> {
         let begun = (self.state.time, self.state.current, self.level());
-        let counts = !matches!(command, Command::Undo | Command::Restart);
-        let stopped = self.moved(command)?;
-        self.moved_from = begun.0;
-        if counts && begun != (self.state.time, self.state.current, self.level()) {
+        let counts = !matches!(
+            command,
+            Command::Undo | Command::Restart | Command::GotoFinding(_)
+        );
+        // Time may be counted anew on the way, and this with it.
+        if counts {
             self.moves.push(begun);
         }
-        Ok(stopped)
+        let result = self.moved(command);
+        let begun = if counts {
+            self.moves.last().copied()
+        } else {
+            Some(begun)
+        };
+        let here = (self.state.time, self.state.current, self.level());
+        if counts && (result.is_err() || begun == Some(here)) {
+            self.moves.pop();
+        }
+        if result.is_ok() {
+            self.moved_from = begun.map_or(self.state.time, |begun| begun.0);
+        }
+        result
     }
 
     fn moved(&mut self, command: Command) -> Result<Stopped> {
@@ -461,18 +476,7 @@ impl Session {
         if program.ticks > 0 || program.ended {
             return None;
         }
-        let arrival = Arrival {
-            linear: program.linear,
-            time: self.state.time,
-            ticks: 0,
-            position: program.position,
-            last: None,
-            back: false,
-            ended: false,
-            values: program.values(),
-            accesses: &[],
-            finding: None,
-        };
+        let arrival = Arrival::at(&program, self.state.time);
         let hit = stops.hit(&self.code, &arrival)?;
         stops.count(&hit).then_some(hit)
     }
@@ -616,6 +620,7 @@ impl Session {
         let key = self.key_of(&finding);
         self.rewind()?;
         self.history.cut(0);
+        self.moves.clear();
         let grid = self.engine.launch.grid;
         let linear =
             u64::from(program[0]) + grid[0] * (u64::from(program[1]) + grid[1] * u64::from(program[2]));

@@ -4,6 +4,7 @@
 //! all writes since then.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tilescope_interpreter::tensor_memory::Observer;
@@ -58,6 +59,25 @@ pub struct Access {
     pub write: bool,
     /// Written by an atomic.
     pub atomic: bool,
+}
+
+impl Access {
+    /// True if it reads or writes some of these bytes of an allocation; `bytes` are rising and disjoint.
+    pub fn touches(&self, allocation: usize, bytes: &[Range<u64>]) -> bool {
+        let span = self.offset as u64..(self.offset + self.bytes) as u64;
+        self.allocation == allocation && overlaps(bytes, span)
+    }
+
+    /// True if it writes some of them.
+    pub fn writes(&self, allocation: usize, bytes: &[Range<u64>]) -> bool {
+        self.write && self.touches(allocation, bytes)
+    }
+}
+
+/// True if some of these ranges, rising and disjoint, has a number of another one.
+pub fn overlaps(ranges: &[Range<u64>], other: Range<u64>) -> bool {
+    let next = ranges.partition_point(|range| range.end <= other.start);
+    ranges.get(next).is_some_and(|range| range.start < other.end)
 }
 
 #[derive(Debug, Default)]

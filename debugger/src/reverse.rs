@@ -4,18 +4,25 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
-use tilescope_diagnostics::Result;
+use tilescope_diagnostics::{Error, Result};
 
 use crate::breakpoints::Hit;
 use crate::code::Code;
 use crate::history::Stretch;
 use crate::motion::Goal;
-use crate::recorder::Access;
 use crate::reply::{Reason, Stopped};
 use crate::session::Session;
-use crate::walk::{Arrival, Walk};
+use crate::unfold::{Candidate, whole_first};
+use crate::walk::Arrival;
+
+/// Programs that are looked into at first, where any could be the one that stops; then so many times more.
+const BATCH: u64 = 8;
+const GROWTH: u64 = 8;
+
+/// A time, and the first and last level of calls.
+type Moment = (u64, (u32, u32));
 
 /// What a search for moments gave.
 enum Found {
@@ -42,8 +49,9 @@ impl Session {
             }
             count -= outer;
         }
-        self.unfold_program(home)?;
-        let now = self.state.time;
+        let Some(now) = self.unfold_program(home)? else {
+            return self.interrupted();
+        };
         let Some(begin) = self.beginning_of(home, now) else {
             return Ok(self.stopped(Reason::Beginning));
         };
@@ -55,7 +63,7 @@ impl Session {
             count,
             &mut |session| was_wanted.set(session.satisfied(home, goal)),
             &mut |code, arrival| {
-                if arrival.linear != home {
+                if arrival.linear != home || arrival.ticks == 0 {
                     return None;
                 }
                 let levels = goal.reached(code, arrival).map(RangeInclusive::into_inner);
@@ -75,7 +83,7 @@ impl Session {
                     _ => Ok(stopped),
                 }
             }
-            Found::Interrupted => self.land(now, home, Reason::Interrupted),
+            Found::Interrupted => self.interrupted(),
         }
     }
 
@@ -91,53 +99,98 @@ impl Session {
     /// Goes to the beginning of the current program.
     pub(crate) fn go_to_beginning_of_program(&mut self) -> Result<Stopped> {
         let home = self.state.current;
-        self.unfold_program(home)?;
-        match self.beginning_of(home, self.state.time) {
-            Some(begin) => self.land(begin, home, Reason::Beginning),
+        let Some(now) = self.unfold_program(home)? else {
+            return self.interrupted();
+        };
+        match self.beginning_of(home, now) {
+            Some(begin) => {
+                let stopped = self.land(begin, home, Reason::Beginning)?;
+                Ok(self.on_level(stopped, 0))
+            }
             None => Ok(self.stopped(Reason::Beginning)),
         }
     }
 
     /// Goes back to the last moment at which a breakpoint, a watchpoint or a finding would stop, or to the beginning.
     pub(crate) fn back_to_stop(&mut self) -> Result<Stopped> {
-        if self.history.has_whole() {
-            self.unfold(None)?;
-        }
-        let (now, home) = (self.state.time, self.state.current);
-        let stops = std::mem::take(&mut self.stops);
-        let mut last: Option<(u64, u64, Hit)> = None;
-        let found = self.search((0, now), 1, &mut |_| {}, &mut |code, arrival| {
-            let hit = stops.hit(code, arrival).filter(|_| arrival.time < now)?;
-            last = Some((arrival.time, arrival.linear, hit));
-            Some((arrival.time, (0, 0)))
-        });
-        self.stops = stops;
-        match found? {
-            Found::At(time, _) => {
-                let (linear, hit) = match last {
-                    Some((at, linear, hit)) if at == time => (linear, Some(hit)),
-                    _ => (home, None),
-                };
-                let mut stopped = self.land(time, linear, Reason::Stepped)?;
-                if let Some(hit) = hit {
+        let mut now = self.state.time;
+        let mut until = now;
+        let mut batch = BATCH;
+        loop {
+            let whole = self.history.last_whole(until);
+            let from = whole.map_or(0, |(_, end)| end);
+            match self.last_stop((from, until), now)? {
+                (Found::At(time, _), Some((linear, hit))) => {
+                    let mut stopped = self.land(time, linear, Reason::Stepped)?;
+                    self.stops.note(&hit);
                     stopped.reason = self.reason_of(&hit);
                     self.see_line_of(&hit);
                     stopped.position = self.position();
+                    return Ok(stopped);
                 }
-                Ok(stopped)
+                (Found::Interrupted, _) => return self.interrupted(),
+                _ => {}
             }
-            Found::Fewer => {
-                self.seek(0)?;
-                let first = self.history.at(0).map(|(segment, _)| match segment.what {
-                    Stretch::Walked { linear } => linear,
-                    Stretch::Whole { first } => first,
-                });
-                self.state.current = first.unwrap_or(0);
-                self.ensure_started();
-                Ok(self.stopped(Reason::Beginning))
+            let Some((whole, end)) = whole else {
+                return self.back_to_beginning();
+            };
+            let last = match self.last_that_may_stop(whole, end)? {
+                Candidate::Nobody => {
+                    until = whole.start;
+                    continue;
+                }
+                Candidate::Interrupted => return self.interrupted(),
+                Candidate::Only(linear) => linear..linear + 1,
+                Candidate::AnyUpTo(linear) => {
+                    let first = (linear + 1).saturating_sub(batch).max(whole_first(whole));
+                    batch = batch.saturating_mul(GROWTH);
+                    first..linear + 1
+                }
+            };
+            match self.unfold(whole, last)? {
+                Some(unfolded) => {
+                    until = unfolded.until;
+                    now += unfolded.added;
+                }
+                None => return self.interrupted(),
             }
-            Found::Interrupted => self.land(now, home, Reason::Interrupted),
         }
+    }
+
+    /// The last moment of a span, before `now`, at which something would stop.
+    fn last_stop(&mut self, span: (u64, u64), now: u64) -> Result<(Found, Option<(u64, Hit)>)> {
+        let stops = std::mem::take(&mut self.stops);
+        let mut last: Option<(u64, Hit)> = None;
+        let found = self.search(span, 1, &mut |_| {}, &mut |code, arrival| {
+            let hit = stops.hit(code, arrival).filter(|_| arrival.time < now)?;
+            last = Some((arrival.linear, hit));
+            Some((arrival.time, (0, 0)))
+        });
+        self.stops = stops;
+        Ok((found?, last))
+    }
+
+    fn back_to_beginning(&mut self) -> Result<Stopped> {
+        if self.seek(0)? {
+            return self.interrupted();
+        }
+        let first = self.history.at(0).map(|(segment, _)| match segment.what {
+            Stretch::Walked { linear } => linear,
+            Stretch::Whole { first } => first,
+        });
+        self.state.current = first.unwrap_or(0);
+        self.ensure_started();
+        Ok(self.stopped(Reason::Beginning))
+    }
+
+    /// A search that the user stopped leaves the session somewhere in the past.
+    fn interrupted(&mut self) -> Result<Stopped> {
+        self.ensure_started();
+        let mut stopped = self.stopped(Reason::Interrupted);
+        stopped
+            .notes
+            .push(String::from("`undo` goes on to where you were"));
+        Ok(stopped)
     }
 
     /// When the program executed its first instruction; none if it has executed none.
@@ -174,18 +227,7 @@ impl Session {
     /// The levels on which the moment at which a program stands is one that the goal wants.
     fn satisfied(&self, linear: u64, goal: &Goal) -> Option<(u32, u32)> {
         let program = self.state.programs.get(&linear)?;
-        let arrival = Arrival {
-            linear,
-            time: self.state.time,
-            ticks: program.ticks,
-            position: program.position,
-            last: program.last,
-            back: program.went_back,
-            ended: program.ended,
-            values: program.values(),
-            accesses: &[],
-            finding: None,
-        };
+        let arrival = Arrival::at(program, self.state.time);
         let levels = goal.reached(&self.code, &arrival).filter(|_| program.ticks > 0);
         levels.map(RangeInclusive::into_inner)
     }
@@ -197,7 +239,7 @@ impl Session {
         (from, until): (u64, u64),
         count: u64,
         begin: &mut dyn FnMut(&Session),
-        wanted: &mut dyn FnMut(&Code, &Arrival<'_>) -> Option<(u64, (u32, u32))>,
+        wanted: &mut dyn FnMut(&Code, &Arrival<'_>) -> Option<Moment>,
     ) -> Result<Found> {
         let mut left = count.max(1);
         // Instructions up to here are still to be searched.
@@ -217,7 +259,9 @@ impl Session {
             let mut times: VecDeque<(u64, u32)> = VecDeque::new();
             let mut all = 0u64;
             let interrupted = self.replay(limit, &mut |code, arrival| {
-                if arrival.time > from
+                // A program that begins does so at the time at which another one has stopped.
+                let begins = arrival.ticks == 0 && arrival.time == from;
+                if (arrival.time > from || begins)
                     && let Some((time, (first, last))) = wanted(code, arrival)
                 {
                     for level in first..=last {
@@ -243,102 +287,58 @@ impl Session {
         Ok(Found::Fewer)
     }
 
-    /// The last access that is wanted: when it was done (the time after it), by whom, and how many instructions that
+    /// The last write of some bytes: when it was done (the time after it), by whom, and how many instructions that
     /// program had executed before; and the present, which is where the caller must go back to.
+    ///
+    /// # Errors
+    /// The user stopped the search.
     #[allow(clippy::type_complexity, reason = "named in the line above")]
-    pub(crate) fn last_access(
+    pub(crate) fn last_write(
         &mut self,
-        wanted: &mut dyn FnMut(&Access) -> bool,
+        allocation: usize,
+        bytes: &[Range<u64>],
     ) -> Result<(Option<(u64, u64, u64)>, u64)> {
-        if self.history.has_whole() {
-            self.unfold(None)?;
-        }
-        let now = self.state.time;
-        let mut last = None;
-        let found = self.search((0, now), 1, &mut |_| {}, &mut |_, arrival| {
-            if !arrival.accesses.iter().any(&mut *wanted) {
-                return None;
-            }
-            last = Some((arrival.time, arrival.linear, arrival.ticks.saturating_sub(1)));
-            Some((arrival.time, (0, 0)))
-        })?;
-        Ok(match found {
-            Found::At(..) => (last, now),
-            Found::Fewer | Found::Interrupted => (None, now),
-        })
-    }
-
-    /// Where a program was run as a whole: executes everything again, that program instruction by instruction.
-    fn unfold_program(&mut self, linear: u64) -> Result<()> {
-        let whole = self
-            .history
-            .segments(self.state.time)
-            .into_iter()
-            .any(|(segment, end)| match segment.what {
-                Stretch::Whole { first } => (first..first + (end - segment.start)).contains(&linear),
-                Stretch::Walked { .. } => false,
-            });
-        if whole { self.unfold(Some(linear)) } else { Ok(()) }
-    }
-
-    /// Executes everything again instruction by instruction, also what ran as a whole (or only one program of it): then
-    /// every moment of it can be gone to. Ends where it began.
-    fn unfold(&mut self, only: Option<u64>) -> Result<()> {
-        let (now, home) = (self.state.time, self.state.current);
-        let segments = self.history.segments(now);
-        self.rewind()?;
-        self.history.cut(0);
-        self.moves.clear();
-        for (segment, end) in segments {
-            match segment.what {
-                Stretch::Walked { linear } => self.walk_again(linear..linear + 1, end - segment.start),
-                Stretch::Whole { first } => {
-                    let last = first + (end - segment.start);
-                    match only.filter(|only| !(first..last).contains(only)) {
-                        Some(_) => self.race_again(first, last)?,
-                        None => {
-                            let walked = only.map_or(first..last, |only| only..only + 1);
-                            self.race_again(first, walked.start)?;
-                            self.walk_again(walked.clone(), u64::MAX);
-                            self.race_again(walked.end, last)?;
-                        }
-                    }
+        let (mut now, home) = (self.state.time, self.state.current);
+        let mut until = now;
+        let level = self.level();
+        let stopped = |session: &mut Session, now: u64| {
+            session.moves.push((now, home, level));
+            Error::input("interrupted").help("`undo` goes on to where you were")
+        };
+        loop {
+            let whole = self.history.last_whole(until);
+            let from = whole.map_or(0, |(_, end)| end);
+            let mut last = None;
+            let found = self.search((from, until), 1, &mut |_| {}, &mut |_, arrival| {
+                if !arrival
+                    .accesses
+                    .iter()
+                    .any(|access| access.writes(allocation, bytes))
+                {
+                    return None;
                 }
+                last = Some((arrival.time, arrival.linear, arrival.ticks.saturating_sub(1)));
+                Some((arrival.time, (0, 0)))
+            })?;
+            match found {
+                Found::At(..) => return Ok((last, now)),
+                Found::Interrupted => return Err(stopped(self, now)),
+                Found::Fewer => {}
             }
-            if self.engine.interrupted() {
-                return Ok(());
-            }
-        }
-        self.state.current = home;
-        self.ensure_started();
-        Ok(())
-    }
-
-    fn walk_again(&mut self, programs: std::ops::Range<u64>, max: u64) {
-        for linear in programs {
-            self.state.current = linear;
-            self.walk(
-                Walk {
-                    max,
-                    yields: false,
-                    record: true,
+            let Some((whole, end)) = whole else {
+                return Ok((None, now));
+            };
+            match self.last_writer_among(whole, end, allocation, bytes)? {
+                Candidate::Only(linear) => match self.unfold(whole, linear..linear + 1)? {
+                    Some(unfolded) => {
+                        until = unfolded.until;
+                        now += unfolded.added;
+                    }
+                    None => return Err(stopped(self, now)),
                 },
-                &mut |_, _| false,
-            );
-            if self.engine.interrupted() {
-                return;
+                Candidate::Interrupted => return Err(stopped(self, now)),
+                _ => until = whole.start,
             }
         }
-    }
-
-    fn race_again(&mut self, first: u64, end: u64) -> Result<()> {
-        if first < end
-            && let Some(sink) = self.race(first, end)?
-        {
-            self.raced(first, end, sink, true);
-            self.state.current = end - 1;
-            self.snapshot();
-        }
-        Ok(())
     }
 }

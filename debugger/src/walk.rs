@@ -2,16 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tilescope_diagnostics::{Error, Result};
 use tilescope_interpreter::schedule::{self, Limits};
-use tilescope_interpreter::sink::Key;
+use tilescope_interpreter::sink::{Key, Sink};
 use tilescope_interpreter::stepping::{Program, Stepped, Values, Walker};
+use tilescope_interpreter::stored::StoredPointers;
 
 use crate::code::Code;
-use crate::history::{State, Stretch};
-use crate::recorder::Access;
+use crate::history::{History, State, Stretch, Touches};
+use crate::recorder::{Access, Recorder};
 use crate::session::Session;
 
 /// Work after which a snapshot is taken: lanes, about; some milliseconds of it.
@@ -45,6 +46,24 @@ pub struct Arrival<'a> {
     pub finding: Option<Key>,
 }
 
+impl<'a> Arrival<'a> {
+    /// The moment at which a program stands, however it came there.
+    pub fn at(program: &'a Program, time: u64) -> Arrival<'a> {
+        Arrival {
+            linear: program.linear,
+            time,
+            ticks: program.ticks,
+            position: program.position,
+            last: program.last,
+            back: program.went_back,
+            ended: program.ended,
+            values: program.values(),
+            accesses: &[],
+            finding: None,
+        }
+    }
+}
+
 /// How a walk ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WalkEnd {
@@ -69,6 +88,105 @@ pub struct Walk {
     pub yields: bool,
     /// This is new: it is added to the history.
     pub record: bool,
+}
+
+/// What was found, to see what is new.
+struct Known {
+    keys: BTreeSet<Key>,
+    /// Entries of the program that is walked.
+    count: usize,
+}
+
+impl Known {
+    fn of(state: &State) -> Known {
+        let mut keys: BTreeSet<Key> = state.found.entries.keys().copied().collect();
+        for program in state.programs.values() {
+            keys.extend(program.sink.entries.keys());
+        }
+        Known { keys, count: 0 }
+    }
+
+    /// What nobody has found before, if there is something.
+    fn first_new(&mut self, sink: &Sink) -> Option<Key> {
+        if sink.entries.len() <= self.count {
+            return None;
+        }
+        self.count = sink.entries.len();
+        let new = sink.entries.keys().find(|key| !self.keys.contains(key)).copied();
+        self.keys.extend(sink.entries.keys());
+        new
+    }
+}
+
+/// A program on its way.
+struct Walking<'s> {
+    code: &'s Code,
+    state: &'s mut State,
+    history: &'s mut History,
+    cancel: &'static AtomicBool,
+    linear: u64,
+    touches: Arc<Touches>,
+    known: Known,
+}
+
+impl Walking<'_> {
+    fn walk(
+        &mut self,
+        walker: &mut Walker<'_>,
+        how: Walk,
+        (stored, recorder): (&StoredPointers, &Recorder),
+        arrive: &mut dyn FnMut(&Code, &Arrival<'_>) -> bool,
+    ) -> WalkEnd {
+        let mut accesses = Vec::new();
+        let _ = self.known.first_new(walker.sink());
+        for _ in 0..how.max {
+            if self.cancel.load(Ordering::Relaxed) {
+                return WalkEnd::Interrupted;
+            }
+            if self.history.work >= WORK_PER_SNAPSHOT {
+                let state = &self.state;
+                let state = state.with(self.linear, walker.snapshot(), &self.touches, stored.clone());
+                // What was replayed is recorded already, and what is new will be before anybody goes back.
+                self.history.push(state, recorder.take_journal());
+            }
+            let cost = self.code.costs.get(walker.position() as usize);
+            self.history.work += u64::from(cost.copied().unwrap_or(1));
+            let stepped = walker.step();
+            self.state.time += 1;
+            if recorder.collect(&mut accesses) {
+                self.state.idle = 0;
+            }
+            if !accesses.is_empty() {
+                let touches = Arc::make_mut(&mut self.touches);
+                accesses.iter().for_each(|access| touches.add(access));
+            }
+            let arrival = Arrival {
+                linear: self.linear,
+                time: self.state.time,
+                ticks: walker.ticks(),
+                position: walker.position(),
+                last: walker.last(),
+                back: walker.went_back(),
+                ended: walker.ended(),
+                values: walker.values(),
+                accesses: &accesses,
+                finding: self.known.first_new(walker.sink()),
+            };
+            let asked = arrive(self.code, &arrival);
+            let gave_way = matches!(stepped, Stepped::On { yields: true });
+            self.state.idle += u64::from(gave_way);
+            if asked {
+                return WalkEnd::Asked;
+            }
+            if walker.ended() {
+                return WalkEnd::Ended;
+            }
+            if gave_way && how.yields {
+                return WalkEnd::Yielded;
+            }
+        }
+        WalkEnd::Far
+    }
 }
 
 impl Session {
@@ -107,10 +225,6 @@ impl Session {
         } = self;
         let code: &Code = code;
         let linear = state.current;
-        let mut known: BTreeSet<Key> = state.found.entries.keys().copied().collect();
-        for program in state.programs.values() {
-            known.extend(program.sink.entries.keys());
-        }
         let Some(program) = state.programs.remove(&linear) else {
             return WalkEnd::Ended;
         };
@@ -119,118 +233,51 @@ impl Session {
             return WalkEnd::Ended;
         }
         let from = state.time;
-        let cancel = engine.cancel;
-        let costs = &code.costs;
         let mut stored = state.stored.take();
-        let mut touches = state.touches.remove(&linear).unwrap_or_default();
-        let rest = &mut *state;
+        let mut walking = Walking {
+            code,
+            linear,
+            touches: state.touches.remove(&linear).unwrap_or_default(),
+            known: Known::of(state),
+            state,
+            history,
+            cancel: engine.cancel,
+        };
         let (end, program) = engine.walk(&code.stepping.tape, &mut stored, |context, recorder| {
             let mut walker = Walker::new(context);
             walker.load(Arc::unwrap_or_clone(program));
             recorder.listen(true);
-            let mut accesses = Vec::new();
-            let mut found = walker.sink().entries.len();
-            let mut done = 0;
-            let end = loop {
-                if done == how.max {
-                    break WalkEnd::Far;
-                }
-                if cancel.load(Ordering::Relaxed) {
-                    break WalkEnd::Interrupted;
-                }
-                if history.work >= WORK_PER_SNAPSHOT {
-                    let mut programs = rest.programs.clone();
-                    programs.insert(linear, Arc::new(walker.snapshot()));
-                    let mut all_touches = rest.touches.clone();
-                    all_touches.insert(linear, touches.clone());
-                    let state = State {
-                        programs,
-                        touches: all_touches,
-                        others: rest.others.clone(),
-                        stored: Some(context.memory.stored.clone()),
-                        current: linear,
-                        done: rest.done.clone(),
-                        found: rest.found.clone(),
-                        ..*rest
-                    };
-                    // What was replayed is recorded already, and what is new will be before anybody goes back.
-                    history.push(state, recorder.take_journal());
-                }
-                history.work += u64::from(costs.get(walker.position() as usize).copied().unwrap_or(1));
-                let stepped = walker.step();
-                done += 1;
-                rest.time += 1;
-                if recorder.collect(&mut accesses) {
-                    rest.idle = 0;
-                }
-                if !accesses.is_empty() {
-                    let touches = Arc::make_mut(&mut touches);
-                    accesses.iter().for_each(|access| touches.add(access));
-                }
-                let mut finding = None;
-                if walker.sink().entries.len() > found {
-                    found = walker.sink().entries.len();
-                    finding = walker
-                        .sink()
-                        .entries
-                        .keys()
-                        .find(|key| !known.contains(key))
-                        .copied();
-                    known.extend(walker.sink().entries.keys());
-                }
-                let asked = arrive(
-                    code,
-                    &Arrival {
-                        linear,
-                        time: rest.time,
-                        ticks: walker.ticks(),
-                        position: walker.position(),
-                        last: walker.last(),
-                        back: walker.went_back(),
-                        ended: walker.ended(),
-                        values: walker.values(),
-                        accesses: &accesses,
-                        finding,
-                    },
-                );
-                let gave_way = matches!(stepped, Stepped::On { yields: true });
-                rest.idle += u64::from(gave_way);
-                if walker.ended() {
-                    break if asked { WalkEnd::Asked } else { WalkEnd::Ended };
-                }
-                if asked {
-                    break WalkEnd::Asked;
-                }
-                if gave_way && how.yields {
-                    break WalkEnd::Yielded;
-                }
-            };
+            let end = walking.walk(&mut walker, how, (&context.memory.stored, recorder), arrive);
             recorder.listen(false);
             (end, walker.unload())
         });
+        let touches = walking.touches;
         state.stored = stored;
         state.touches.insert(linear, touches);
         if how.record && state.time > from {
             history.record(Stretch::Walked { linear }, from, state.time);
         }
-        let ended = program.ended;
-        if ended {
-            state.idle = 0;
-            let mut found = std::mem::take(&mut state.found);
-            Arc::make_mut(&mut found).merge(program.sink.clone());
-            state.found = found;
-            state.done.add(linear, linear + 1);
-            state.drop_done(linear);
+        if program.ended {
+            self.end(&program);
         }
-        state.programs.insert(linear, Arc::new(program));
+        self.state.programs.insert(linear, Arc::new(program));
         end
+    }
+
+    /// Takes in what a program has found that has ended.
+    fn end(&mut self, program: &Program) {
+        let state = &mut self.state;
+        state.idle = 0;
+        Arc::make_mut(&mut state.found).merge(program.sink.clone());
+        state.done.add(program.linear, program.linear + 1);
+        state.drop_done(program.linear);
     }
 
     /// Runs whole programs on the fast path. None if the user interrupted it: then nobody knows which have run.
     ///
     /// # Errors
     /// The kernel cannot be lowered; never where it could be for stepping.
-    pub(crate) fn race(&mut self, first: u64, end: u64) -> Result<Option<tilescope_interpreter::sink::Sink>> {
+    pub(crate) fn race(&mut self, first: u64, end: u64) -> Result<Option<Sink>> {
         if self.fast.is_none() {
             let options = tilescope_interpreter::Options {
                 max_steps: self.engine.max_steps,
@@ -258,13 +305,7 @@ impl Session {
     }
 
     /// Takes in programs that ran as a whole.
-    pub(crate) fn raced(
-        &mut self,
-        first: u64,
-        end: u64,
-        sink: tilescope_interpreter::sink::Sink,
-        record: bool,
-    ) {
+    pub(crate) fn raced(&mut self, first: u64, end: u64, sink: Sink, record: bool) {
         let from = self.state.time;
         let mut sink = sink;
         let logs = sink.written.iter_mut().enumerate();
@@ -300,6 +341,10 @@ impl Session {
             match segment.what {
                 Stretch::Walked { linear } => {
                     self.state.current = linear;
+                    self.ensure_started();
+                    if let Some(program) = self.program().filter(|program| program.ticks == 0) {
+                        arrive(&self.code, &Arrival::at(program, self.state.time));
+                    }
                     let how = Walk {
                         max: count,
                         yields: false,

@@ -112,6 +112,13 @@ impl<'r> Memory<'r> {
         self.watched.iter().copied()
     }
 
+    /// Asks what is written of all allocations that may be, also of those that hold something before the launch.
+    pub fn watch_all(&mut self) {
+        for target in &self.targets {
+            self.watched[target.allocation] |= target.writable;
+        }
+    }
+
     /// True once the launch is to stop.
     pub fn interrupted(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
