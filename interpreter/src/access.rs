@@ -4,8 +4,10 @@
 //! tensor. A run is one exact bounds check and a copy. Where a run is at fault, its lanes are judged one by
 //! one: a faulty load lane is 0, a faulty store lane is dropped, and both are reported.
 
+use crate::analysis::pointees::Storages;
 use crate::forms::Sum;
 use crate::frame::{Form, Provenance, Slot, Tensor, Tile};
+use crate::initialised::Initialised;
 use crate::kind::{Bool, Lane};
 use crate::machine::Machine;
 use crate::sink::{AccessKind, Detail, Key};
@@ -49,6 +51,10 @@ pub struct Memory<'r> {
     watched: Vec<bool>,
     /// Base and length of each allocation.
     pub spans: Vec<(u64, u64)>,
+    /// What holds something, of the storage that the kernel may read before it was written.
+    pub initialised: Initialised,
+    /// Per allocation, what earlier launches wrote.
+    before: Vec<Vec<(u64, u64)>>,
     cancel: &'r AtomicBool,
 }
 
@@ -82,7 +88,7 @@ impl<'r> Memory<'r> {
                 let allocation = tensor.allocation.0 as usize;
                 let (base, len) = spans[allocation];
                 let view = View::new(tensor, tensor.dtype.bytes());
-                watched[allocation] |= watch && tensor.role == Role::Out;
+                watched[allocation] |= watch && (tensor.role == Role::Out || tensor.uninit);
                 Target {
                     allocation,
                     base,
@@ -94,6 +100,7 @@ impl<'r> Memory<'r> {
                 }
             })
             .collect();
+        let before = memory.allocations.iter().map(|a| a.written.clone()).collect();
         let allocations = memory.allocations.iter_mut();
         let shared = Shared::new(allocations.map(|a| (&mut a.bytes[..], a.deferred.as_ref())));
         let stored = StoredPointers::new(launch, &targets);
@@ -103,7 +110,23 @@ impl<'r> Memory<'r> {
             stored,
             watched,
             spans,
+            initialised: Initialised::default(),
+            before,
             cancel,
+        }
+    }
+
+    /// From now on reads of unwritten elements of these allocations are seen.
+    pub fn watch_reads(&mut self, launch: &Launch, watched: Storages) {
+        self.initialised = Initialised::new(launch, &self.spans, &self.before, watched);
+    }
+
+    /// Counts an element as written: it was reported.
+    pub fn write_first(&self, tensor: Tensor, address: u64, bytes: u32) {
+        if let Some(target) = self.target(tensor) {
+            let offset = address.wrapping_sub(target.base) as usize;
+            self.initialised
+                .note(target.allocation, offset, offset + bytes as usize);
         }
     }
 
@@ -534,6 +557,30 @@ impl Access {
     }
 }
 
+/// Active lanes whose element nothing wrote: lane, tensor and address.
+pub fn unwritten(machine: &Machine<'_>, access: Access) -> Vec<(u32, Tensor, u64)> {
+    let mut found = Vec::new();
+    let provenance = machine.frame.provenance(access.pointers);
+    // Faults are reported by the access itself.
+    let _ = access.checked(machine, |memory, piece| {
+        let end = piece.offset + piece.count * access.elem;
+        if memory.initialised.is_written(piece.allocation, piece.offset, end) {
+            return;
+        }
+        for i in 0..piece.count {
+            let (lane, start) = (piece.lane + i, piece.offset + i * access.elem);
+            if !memory
+                .initialised
+                .is_written(piece.allocation, start, start + access.elem)
+            {
+                let address = memory.spans[piece.allocation].0.wrapping_add(start as u64);
+                found.push((lane as u32, provenance.lane(lane), address));
+            }
+        }
+    });
+    found
+}
+
 /// Loads into `out`; masked-off lanes take `other`, or 0.
 pub fn load<T: Lane>(machine: &mut Machine<'_>, access: Access, other: Option<Slot>, out: Slot) {
     atomic::flush_before(machine, access);
@@ -667,12 +714,11 @@ pub fn store<T: Lane>(machine: &mut Machine<'_>, access: Access, value: Slot) {
                 }
             }
         }
+        let end = piece.offset + piece.count * size_of::<T>();
         if let Some(log) = &mut written[piece.allocation] {
-            log.add(
-                piece.offset as u64,
-                (piece.offset + piece.count * size_of::<T>()) as u64,
-            );
+            log.add(piece.offset as u64, end as u64);
         }
+        memory.initialised.note(piece.allocation, piece.offset, end);
     });
     machine.sink.written = written;
     access.report(machine, faults);

@@ -9,9 +9,11 @@
 //! same findings for any number of threads, unless programs race by plain loads and stores (not checked yet).
 
 pub mod access;
+pub mod analysis;
 pub mod checks;
 pub mod forms;
 pub mod frame;
+pub mod initialised;
 pub mod kind;
 pub mod lanes;
 mod listing;
@@ -166,7 +168,9 @@ impl<'m> Prepared<'m> {
     /// # Errors
     /// Too many programs wait for others at once.
     pub fn run(&self, memory: &mut Memory, control: &Control<'_>) -> Result<Outcome> {
-        let memory = access::Memory::new(self.launch, memory, self.options.checks, control.cancel);
+        let storage = memory;
+        let mut memory = access::Memory::new(self.launch, storage, self.options.checks, control.cancel);
+        memory.watch_reads(self.launch, self.tape.unwritten);
         let (max_steps, cpu) = (self.options.max_steps, self.options.cpu);
         let context = machine::Context::new(&self.tape, self.launch.grid, memory, max_steps, cpu);
         let limits = schedule::Limits {
@@ -197,6 +201,14 @@ impl<'m> Prepared<'m> {
         let findings_cut = findings.len() > self.options.max_findings;
         findings.truncate(self.options.max_findings);
         let prints = reporter.prints(&ran.sink);
+        for (allocation, log) in storage.allocations.iter_mut().zip(&mut ran.sink.written) {
+            if let Some(log) = log {
+                std::mem::take(&mut allocation.written)
+                    .iter()
+                    .for_each(|&(start, end)| log.add(start, end));
+                allocation.written = log.ranges().to_vec();
+            }
+        }
         Ok(Outcome {
             findings,
             findings_cut,

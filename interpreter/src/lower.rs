@@ -11,14 +11,17 @@
 mod postorder;
 
 use self::postorder::reverse_postorder;
+use crate::analysis::pointees::{Pointees, Storages};
+use crate::analysis::quiet::quiet_loads;
 use crate::checks::hint;
 use crate::frame::Slot;
+use crate::initialised;
 use crate::kind::Kind;
 use crate::simd::Cpu;
 use crate::stepping::Placed;
 use crate::steps::{self, region};
 use crate::tape::{At, Code, Inst, Label, Order, Origin, Preset, Step, What};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tilescope_diagnostics::{Error, Result};
 use tilescope_ir::{BlockId, Class, FuncId, Function, LocId, Module, Op, OpId, OpVisitor, Type, ValueId};
@@ -54,6 +57,8 @@ pub struct Lowered {
     pub loops: Vec<(u32, u32)>,
     /// Order in which programs may run.
     pub order: Order,
+    /// Uninitialised storage that the kernel may read.
+    pub unwritten: Storages,
     /// Where values are, for the debugger; empty unless asked for.
     pub values: Vec<Placed>,
 }
@@ -84,6 +89,8 @@ pub struct Lower<'m> {
     /// Inside the region of a reduce or scan: the most lanes it runs on at once.
     batch: Option<u32>,
     checks: bool,
+    /// Loads of each function whose masked-off lanes never matter.
+    quiet: HashMap<FuncId, HashSet<OpId>>,
     /// What is known of the kernel's atomics.
     pub atomics: steps::atomic::order::Seen,
     cpu: Cpu,
@@ -128,10 +135,16 @@ pub fn lower_noting(
         depth: 0,
         batch: None,
         checks,
+        quiet: HashMap::new(),
         atomics: steps::atomic::order::Seen::default(),
         cpu,
         values: values.then(Vec::new),
     };
+    let mut unwritten = Storages::NONE;
+    if checks {
+        let touched = Pointees::of(module, kernel, launch).touched(module);
+        unwritten = initialised::watched(launch, touched.loaded.union(touched.updated));
+    }
     let function = &module.funcs[kernel];
     lower.parameters(function)?;
     if checks {
@@ -153,6 +166,11 @@ pub fn lower_noting(
         Order::Sequential if atomics.can_be_logged() => Order::Logged,
         order => order,
     };
+    // What was written when an element is read must not depend on threads.
+    let order = match unwritten.is_empty() {
+        true => order,
+        false => order.max(Order::Sequential),
+    };
     Ok(Lowered {
         code,
         prologue: Vec::new(),
@@ -163,6 +181,7 @@ pub fn lower_noting(
         slots,
         loops,
         order,
+        unwritten,
         values: values.unwrap_or_default(),
     })
 }
@@ -282,6 +301,25 @@ impl<'m> Lower<'m> {
     /// Kind of the lanes of a slot.
     pub fn slot_kind(&self, slot: Slot) -> Kind {
         self.slots.get(slot.0 as usize).map_or(Kind::Ptr, |s| s.0)
+    }
+
+    /// True if faults are reported.
+    pub fn checks(&self) -> bool {
+        self.checks
+    }
+
+    /// True if no lane that a load leaves undefined is to be followed.
+    pub fn is_quiet(&mut self, function: &Function, load: OpId) -> bool {
+        if !self.checks {
+            return true;
+        }
+        // The debugger shows undefined lanes that never matter, too.
+        if self.values.is_some() {
+            return false;
+        }
+        let func = self.func();
+        let quiet = self.quiet.entry(func);
+        quiet.or_insert_with(|| quiet_loads(function)).contains(&load)
     }
 
     /// The vector instructions that flat loops may use.

@@ -218,7 +218,9 @@ impl<'r> Machine<'r> {
         let mut pc = position as usize;
         while let Some(inst) = code.insts.get(pc) {
             self.steps += 1;
-            match self.step(inst)? {
+            let flow = self.step(inst)?;
+            self.taint.rest();
+            match flow {
                 Flow::Next => pc += 1,
                 Flow::Done => break,
                 Flow::Jump(label) => {
@@ -243,7 +245,9 @@ impl<'r> Machine<'r> {
             return Ok(Advance::Done);
         };
         self.steps += 1;
-        Ok(match self.step(inst)? {
+        let flow = self.step(inst)?;
+        self.taint.rest();
+        Ok(match flow {
             Flow::Next => Advance::Next(position + 1),
             Flow::Done => Advance::Done,
             Flow::Jump(label) => {
@@ -288,8 +292,19 @@ impl<'r> Machine<'r> {
         if self.taint.is_active() {
             inst.ins.iter().for_each(|&slot| self.frame.flatten(slot));
             inst.step.taint(inst, self);
+            self.forget_dead(inst);
         }
         Ok(flow)
+    }
+
+    /// Operands that are not read again hold no undefined lanes.
+    #[cold]
+    fn forget_dead(&mut self, inst: &Inst) {
+        for (i, &slot) in inst.ins.iter().enumerate() {
+            if inst.kills(i) && !inst.outs.contains(&slot) {
+                self.taint.set(slot, None);
+            }
+        }
     }
 
     /// At a jump back: enforces the limits; true if the program gives way here.

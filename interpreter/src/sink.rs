@@ -5,6 +5,7 @@
 
 use crate::access::Memory;
 use crate::frame::Tensor;
+use crate::taint::Use;
 use crate::tape::At;
 use crate::written::Written;
 use std::collections::BTreeMap;
@@ -65,6 +66,39 @@ pub enum Detail {
         divisor: i64,
         /// Where the result was used.
         used: At,
+    },
+    /// A shift by a negative amount or by the width or more, used at another place.
+    Shift {
+        /// First faulty lane.
+        lane: u32,
+        /// What is shifted, as a signed number.
+        value: i64,
+        /// By how much, as a signed number.
+        amount: i64,
+        /// Bits of the type.
+        width: u32,
+        /// Where the result was used.
+        used: At,
+    },
+    /// A float without a value in the integer type it is converted to, used at another place.
+    Conversion {
+        /// First faulty lane.
+        lane: u32,
+        /// The float.
+        value: f64,
+        /// Where the result was used.
+        used: At,
+    },
+    /// A lane that a load left undefined, used here.
+    Undefined {
+        /// First lane that uses it.
+        lane: u32,
+        /// The load.
+        born: At,
+        /// What it is used for.
+        how: Use,
+        /// Address and size of an element that nothing wrote; none for a masked-off lane.
+        from: Option<(u64, u32)>,
     },
     /// A false lane of an assert or assume.
     Condition {

@@ -7,7 +7,7 @@
 //! A use is: stored by an active lane, part of an active lane's address, a mask lane that decides an
 //! access, a branch or loop bound, an operand of an atomic, print or assert.
 
-use crate::frame::Slot;
+use crate::frame::{Slot, Tensor};
 use crate::machine::Machine;
 use crate::sink::{Detail, Key};
 use crate::tape::{At, Inst};
@@ -45,11 +45,38 @@ struct Record {
     reported: bool,
 }
 
-/// Operands of the operation that gave birth.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What is known of the operation that gave birth.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum BirthDetail {
     /// An integer division: lane, dividend, divisor.
     Division(u32, i64, i64),
+    /// A shift: lane, value, amount, width.
+    Shift(u32, i64, i64, u32),
+    /// A conversion to an integer: lane, value.
+    Conversion(u32, f64),
+    /// A load from this tensor under a mask, without a value for the other lanes; or none at all.
+    Masked(Tensor),
+    /// A load of so many bytes at an address of this tensor, which nothing wrote.
+    Unwritten(Tensor, u64, u32),
+}
+
+/// How an undefined lane is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// Stored by an active lane.
+    Stored,
+    /// Part of the address of an active lane.
+    Address,
+    /// Decides whether a lane is accessed.
+    Mask,
+    /// Decides where the program goes on.
+    Condition,
+    /// An operand of an atomic.
+    Atomic,
+    /// Asserted or assumed.
+    Asserted,
+    /// Printed.
+    Printed,
 }
 
 /// Undefined lanes of the running program.
@@ -75,6 +102,14 @@ impl Taint {
     /// From now on lanes are tracked.
     pub fn activate(&mut self) {
         self.active = true;
+    }
+
+    /// Between instructions: where no slot holds an undefined lane any more, nothing is tracked.
+    #[inline]
+    pub fn rest(&mut self) {
+        if self.active && self.slots.is_empty() {
+            self.active = false;
+        }
     }
 
     /// Forgets the births that no slot holds any more, if there are many. Only for between instructions: one
@@ -112,7 +147,7 @@ impl Taint {
 
     /// Forgets everything: a new program begins.
     pub fn clear(&mut self) {
-        if self.active {
+        if self.active || !self.records.is_empty() {
             *self = Taint::default();
         }
     }
@@ -193,37 +228,104 @@ pub fn use_lanes(
     machine: &mut Machine<'_>,
     slot: Slot,
     lanes: usize,
+    how: Use,
     active: impl Fn(&Machine<'_>, usize) -> bool,
 ) {
     let Some(births) = machine.taint.get(slot).cloned() else {
         return;
     };
+    // Lanes of one birth together: once it is reported, all its lanes count as defined.
+    let mut used: Vec<(Birth, u32, u64)> = Vec::new();
     for lane in 0..lanes {
         let birth = births.lane(lane);
-        if birth != 0 && active(machine, lane) {
-            report(machine, birth);
+        if birth == 0 || !active(machine, lane) {
+            continue;
         }
+        match used.last_mut() {
+            Some(last) if last.0 == birth => last.2 += 1,
+            _ => match used.iter_mut().rev().take(8).find(|u| u.0 == birth) {
+                Some(known) => known.2 += 1,
+                None => used.push((birth, lane as u32, 1)),
+            },
+        }
+    }
+    for (birth, lane, count) in used {
+        report(machine, birth, lane, count, how);
     }
 }
 
-/// Reports a birth as used by the current instruction, once.
-fn report(machine: &mut Machine<'_>, birth: Birth) {
+/// Reports a birth as used by `count` lanes of the current instruction, unless it was reported before.
+fn report(machine: &mut Machine<'_>, birth: Birth, lane: u32, count: u64, how: Use) {
     let used = machine.at;
     let Some(record) = machine.taint.open(birth) else {
         return;
     };
     record.reported = true;
-    let (check, at, detail) = (record.check, record.at, record.detail);
-    machine
-        .sink
-        .report(Key { check, at, tensor: 0 }, 1, || match detail {
-            BirthDetail::Division(lane, dividend, divisor) => Detail::Division {
-                lane,
-                dividend,
-                divisor,
-                used,
-            },
-        });
+    let (check, born, detail) = (record.check, record.at, record.detail);
+    let (at, tensor) = match detail {
+        BirthDetail::Masked(tensor) | BirthDetail::Unwritten(tensor, ..) => (used, tensor),
+        _ => (born, 0),
+    };
+    let key = Key { check, at, tensor };
+    if let BirthDetail::Unwritten(tensor, address, bytes) = detail {
+        // Defined from now on, in memory too.
+        machine.context.memory.write_first(tensor, address, bytes);
+    }
+    machine.sink.report(key, count, || match detail {
+        BirthDetail::Division(lane, dividend, divisor) => Detail::Division {
+            lane,
+            dividend,
+            divisor,
+            used,
+        },
+        BirthDetail::Shift(lane, value, amount, width) => Detail::Shift {
+            lane,
+            value,
+            amount,
+            width,
+            used,
+        },
+        BirthDetail::Conversion(lane, value) => Detail::Conversion { lane, value, used },
+        BirthDetail::Masked(_) => Detail::Undefined {
+            lane,
+            born,
+            how,
+            from: None,
+        },
+        BirthDetail::Unwritten(_, address, bytes) => Detail::Undefined {
+            lane,
+            born,
+            how,
+            from: Some((address, bytes)),
+        },
+    });
+}
+
+/// Gives birth in some lanes of the current instruction's result; the others keep what they have.
+pub fn bear_lanes(
+    machine: &mut Machine<'_>,
+    out: Slot,
+    lanes: usize,
+    check: Check,
+    born: impl IntoIterator<Item = (u32, BirthDetail)>,
+) {
+    let before = machine.taint.get(out).cloned();
+    let mut births: Vec<Birth> = (0..lanes)
+        .map(|lane| before.as_ref().map_or(0, |b| b.lane(lane)))
+        .collect();
+    let at = machine.at;
+    let mut last: Option<(BirthDetail, Birth)> = None;
+    for (lane, detail) in born {
+        let birth = match last {
+            Some((same, birth)) if same == detail => birth,
+            _ => machine.taint.bear(check, at, detail),
+        };
+        last = Some((detail, birth));
+        if let Some(slot) = births.get_mut(lane as usize) {
+            *slot = birth;
+        }
+    }
+    machine.taint.set(out, Some(Births::Dense(births)));
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! through which calls) sits in a side table. A program's whole state is the tape position and its
 //! frame.
 
+use crate::analysis::pointees::Storages;
 use crate::frame::{Slot, Tensor};
 use crate::kind::Kind;
 use crate::machine::{Flow, Machine, Stop};
@@ -197,6 +198,8 @@ pub struct Tape {
     pub frame_bytes: u64,
     /// Order in which programs may run.
     pub order: Order,
+    /// Uninitialised storage that the kernel may read.
+    pub unwritten: Storages,
     /// What each slot held last, for listings: kind and lanes.
     pub shapes: Vec<(Kind, u32)>,
 }

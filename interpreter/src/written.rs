@@ -65,6 +65,33 @@ impl Written {
         tidy.get(next).is_some_and(|range| range.0 <= start)
     }
 
+    /// True if all of the bytes `start..end` were written.
+    pub fn covers(&mut self, start: u64, end: u64) -> bool {
+        if !self.bits.is_empty() {
+            return self.is_set(start, end);
+        }
+        if self.is_known(start, end) {
+            return true;
+        }
+        if self.tidy < self.ranges.len() {
+            self.tidy_up();
+        }
+        self.is_known(start, end)
+    }
+
+    fn is_set(&self, mut start: u64, end: u64) -> bool {
+        while start < end {
+            let stop = end.min((start | 63) + 1);
+            let ones = (u64::MAX >> (64 - (stop - start))) << (start % 64);
+            let word = self.bits.get((start / 64) as usize).copied().unwrap_or(0);
+            if word & ones != ones {
+                return false;
+            }
+            start = stop;
+        }
+        true
+    }
+
     /// Adds all of another log of the same allocation.
     pub fn merge(&mut self, other: &Written) {
         if self.bits.is_empty() && !other.bits.is_empty() {
@@ -192,6 +219,10 @@ mod tests {
             let bits = !log.bits.is_empty();
             assert_eq!(bits, count == 20_000, "{count} {step}");
             assert_eq!(log.ranges(), want, "{count} {step}");
+            for byte in [0, 3, 4, 8, 399_996, 200_000] {
+                let written = want.iter().any(|r| r.0 <= byte && byte + 4 <= r.1);
+                assert_eq!(log.covers(byte, byte + 4), written, "{count} {step} {byte}");
+            }
             // It goes on as ranges.
             log.add(399_999, 400_000);
             assert_eq!(log.ranges().last().map(|r| r.1), Some(400_000));

@@ -55,6 +55,8 @@ pub struct Allocation {
     pub bytes: Bytes,
     /// Makes the data of very large storage when they are touched; without it, `bytes` hold everything.
     pub deferred: Option<Deferred>,
+    /// Byte ranges that launches have written so far, where somebody asked: sorted, disjoint.
+    pub written: Vec<(u64, u64)>,
 }
 
 /// All allocations of a launch, by rising address.
@@ -411,6 +413,7 @@ impl Plan {
                 base: owner.base,
                 bytes,
                 deferred,
+                written: Vec::new(),
             });
         }
         Ok(memory)

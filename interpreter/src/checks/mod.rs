@@ -5,9 +5,12 @@
 
 pub mod access;
 pub mod assertion;
+pub mod conversion;
 pub mod division;
 pub mod hint;
+pub mod shift;
 pub mod step_limit;
+pub mod undefined;
 pub mod unwritten;
 
 use crate::report::Reporter;
@@ -29,6 +32,22 @@ pub fn finding(reporter: &Reporter<'_>, key: &Key, entry: &Entry) -> Finding {
             divisor,
             used,
         } => division::finding(reporter, key, entry, *lane, *dividend, *divisor, *used),
+        Detail::Shift {
+            lane,
+            value,
+            amount,
+            width,
+            used,
+        } => shift::finding(reporter, key, entry, *lane, [*value, *amount], *width, *used),
+        Detail::Conversion { lane, value, used } => {
+            conversion::finding(reporter, key, entry, *lane, *value, *used)
+        }
+        Detail::Undefined {
+            lane,
+            born,
+            how,
+            from,
+        } => undefined::finding(reporter, key, entry, *lane, *born, *how, *from),
         Detail::Condition { lane } => assertion::finding(reporter, key, entry, *lane),
         Detail::Hint { promise, lane, value } => hint::finding(reporter, key, entry, promise, *lane, *value),
         Detail::Steps(limit) => step_limit::finding(reporter, key, entry, *limit),

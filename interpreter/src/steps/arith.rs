@@ -212,23 +212,6 @@ impl Division {
             .collect()
     }
 
-    /// Sets the lanes without a result to 0: one cause shall not have its made-up value cause another
-    /// finding.
-    fn clear(&self, inst: &Inst, machine: &mut Machine<'_>, faulty: &[(u32, i64, i64)]) {
-        let (out, lanes) = (inst.outs[0], inst.lanes(machine));
-        if machine.frame.uniform(out).is_some() {
-            machine.frame.set_uniform(out, 0);
-            return;
-        }
-        with_width!(self.kind, T => {
-            let mut buffer = machine.frame.take::<T>(out, lanes);
-            for &(lane, ..) in faulty {
-                buffer.lanes::<T>(lanes)[lane as usize] = 0;
-            }
-            machine.frame.put(out, buffer);
-        });
-    }
-
     fn faulty_lanes(&self, inst: &Inst, machine: &Machine<'_>) -> Vec<(u32, i64, i64)> {
         match self.kind {
             Kind::Bool => self.faulty::<Bool>(inst, machine, |x| -i64::from(x.0)),
@@ -271,7 +254,7 @@ impl Step for Division {
         );
         if !faulty.is_empty() {
             machine.taint.activate();
-            self.clear(inst, machine, &faulty);
+            clear_lanes(self.kind, inst, machine, faulty.iter().map(|f| f.0));
         }
         Ok(Flow::Next)
     }
@@ -279,28 +262,176 @@ impl Step for Division {
     fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
         taint::lanewise(inst, machine);
         let faulty = self.faulty_lanes(inst, machine);
-        if faulty.is_empty() {
-            return;
+        let detail =
+            |&(lane, dividend, divisor): &(u32, i64, i64)| BirthDetail::Division(lane, dividend, divisor);
+        bear(inst, machine, Check::DivByZero, &faulty, |f| f.0, detail);
+    }
+}
+
+/// Shifts: lanes shifted by a negative amount, or by the width or more, are undefined.
+#[derive(Debug)]
+struct Shift {
+    code: OpCode,
+    apply: Elementwise,
+    kind: Kind,
+}
+
+/// A faulty lane of a shift: lane, value, amount.
+type BadShift = (u32, i64, i64);
+
+impl Shift {
+    fn width(&self) -> u64 {
+        match self.kind {
+            Kind::Bool => 1,
+            kind => 8 * kind.bytes() as u64,
         }
-        let lanes = inst.lanes(machine);
-        let mut births: Vec<u32> = (0..lanes)
-            .map(|i| machine.taint.get(inst.outs[0]).map_or(0, |b| b.lane(i)))
-            .collect();
-        let at = machine.at;
-        let mut bear = |lane: u32, dividend, divisor| {
-            let detail = BirthDetail::Division(lane, dividend, divisor);
-            births[lane as usize] = machine.taint.bear(Check::DivByZero, at, detail);
+    }
+
+    fn faulty<T: Signless>(&self, inst: &Inst, machine: &Machine<'_>, sign: fn(T) -> i64) -> Vec<BadShift> {
+        let (lanes, width) = (inst.lanes(machine), self.width());
+        let amounts = machine.frame.tile::<T>(inst.ins[1], lanes);
+        let is_fine = |amount: T| amount.to_bits() < width;
+        let fine = match amounts {
+            Tile::Uniform(amount) => is_fine(amount),
+            Tile::Dense(amounts) => amounts.iter().all(|&amount| is_fine(amount)),
         };
-        match faulty[..] {
-            // One stands for all.
-            [(_, dividend, divisor)] if machine.frame.uniform(inst.outs[0]).is_some() => {
-                (0..lanes as u32).for_each(|lane| bear(lane, dividend, divisor));
-            }
-            _ => faulty
-                .iter()
-                .for_each(|&(lane, dividend, divisor)| bear(lane, dividend, divisor)),
+        if fine {
+            return Vec::new();
         }
-        machine.taint.set(inst.outs[0], Some(Births::Dense(births)));
+        let values = machine.frame.tile::<T>(inst.ins[0], lanes);
+        let all = match (values, amounts) {
+            (Tile::Uniform(_), Tile::Uniform(_)) => 1,
+            _ => lanes,
+        };
+        (0..all)
+            .filter(|&i| !is_fine(amounts.lane(i)))
+            .map(|i| (i as u32, sign(values.lane(i)), sign(amounts.lane(i))))
+            .collect()
+    }
+
+    fn faulty_lanes(&self, inst: &Inst, machine: &Machine<'_>) -> Vec<BadShift> {
+        match self.kind {
+            Kind::Bool => self.faulty::<Bool>(inst, machine, |x| i64::from(x.0)),
+            Kind::I8 => self.faulty::<u8>(inst, machine, |x| i64::from(x as i8)),
+            Kind::I16 => self.faulty::<u16>(inst, machine, |x| i64::from(x as i16)),
+            Kind::I32 => self.faulty::<u32>(inst, machine, |x| i64::from(x as i32)),
+            _ => self.faulty::<u64>(inst, machine, |x| x as i64),
+        }
+    }
+}
+
+impl Step for Shift {
+    fn is_pure(&self, operands: &[Option<u64>]) -> bool {
+        matches!(operands, [_, Some(amount)] if *amount < self.width())
+    }
+
+    fn is_lanewise(&self) -> bool {
+        true
+    }
+
+    fn may_give_forms(&self) -> bool {
+        true
+    }
+
+    fn reads_forms(&self) -> bool {
+        true
+    }
+
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        let in_range = machine
+            .frame
+            .uniform(inst.ins[1])
+            .is_some_and(|amount| amount < self.width());
+        if in_range && symbolic::arithmetic(self.code, self.kind, inst, machine) {
+            return Ok(Flow::Next);
+        }
+        symbolic::flatten(inst, machine);
+        let lanes = inst.lanes(machine);
+        let faulty = match in_range {
+            true => Vec::new(),
+            false => self.faulty_lanes(inst, machine),
+        };
+        self.apply.apply(
+            machine.context.cpu,
+            &mut machine.frame,
+            &inst.ins,
+            inst.outs[0],
+            lanes,
+        );
+        if !faulty.is_empty() {
+            machine.taint.activate();
+            clear_lanes(self.kind, inst, machine, faulty.iter().map(|f| f.0));
+        }
+        Ok(Flow::Next)
+    }
+
+    fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        taint::lanewise(inst, machine);
+        let faulty = self.faulty_lanes(inst, machine);
+        let width = self.width() as u32;
+        let detail = |&(lane, value, amount): &BadShift| BirthDetail::Shift(lane, value, amount, width);
+        bear(inst, machine, Check::ShiftOutOfRange, &faulty, |f| f.0, detail);
+    }
+}
+
+/// Gives birth in faulty lanes; a single one of a result that is uniform stands for all.
+pub fn bear<F>(
+    inst: &Inst,
+    machine: &mut Machine<'_>,
+    check: Check,
+    faulty: &[F],
+    lane: impl Fn(&F) -> u32,
+    detail: impl Fn(&F) -> BirthDetail,
+) {
+    let lanes = inst.lanes(machine);
+    match faulty {
+        [] => {}
+        [one] if machine.frame.uniform(inst.outs[0]).is_some() => {
+            let born = (0..lanes as u32).map(|lane| (lane, detail(one)));
+            taint::bear_lanes(machine, inst.outs[0], lanes, check, born);
+        }
+        _ => {
+            let born = faulty.iter().map(|f| (lane(f), detail(f)));
+            taint::bear_lanes(machine, inst.outs[0], lanes, check, born);
+        }
+    }
+}
+
+/// Sets lanes without a result to 0: one cause shall not have its made-up value cause another finding.
+pub fn clear_lanes(kind: Kind, inst: &Inst, machine: &mut Machine<'_>, faulty: impl Iterator<Item = u32>) {
+    let (out, lanes) = (inst.outs[0], inst.lanes(machine));
+    if machine.frame.uniform(out).is_some() {
+        machine.frame.set_uniform(out, 0);
+        return;
+    }
+    with_width!(kind, T => {
+        let mut buffer = machine.frame.take::<T>(out, lanes);
+        for lane in faulty {
+            buffer.lanes::<T>(lanes)[lane as usize] = T::from_bits(0);
+        }
+        machine.frame.put(out, buffer);
+    });
+}
+
+/// A value without meaning.
+#[derive(Debug)]
+struct Meaningless;
+
+impl Step for Meaningless {
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        machine.frame.set_uniform(inst.outs[0], 0);
+        machine
+            .frame
+            .set_provenance(inst.outs[0], crate::frame::Provenance::NONE);
+        machine.taint.activate();
+        Ok(Flow::Next)
+    }
+
+    fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        let birth = machine
+            .taint
+            .bear(Check::UndefinedLane, machine.at, BirthDetail::Masked(0));
+        machine.taint.set(inst.outs[0], Some(Births::Uniform(birth)));
     }
 }
 
@@ -318,10 +449,11 @@ pub fn elementwise(lower: &mut Lower<'_>, function: &Function, op: OpId, _: Clas
     let outs = vec![out];
     let code = data.code;
     match code {
-        OpCode::AddI | OpCode::SubI | OpCode::MulI | OpCode::ShlI | OpCode::MinSI | OpCode::MaxSI
-            if kind != Kind::Bool =>
-        {
+        OpCode::AddI | OpCode::SubI | OpCode::MulI | OpCode::MinSI | OpCode::MaxSI if kind != Kind::Bool => {
             lower.emit(Offsets { code, kind, apply }, ins, outs, lanes);
+        }
+        OpCode::ShlI | OpCode::ShrSI | OpCode::ShrUI => {
+            lower.emit(Shift { code, apply, kind }, ins, outs, lanes);
         }
         OpCode::DivSI | OpCode::RemSI | OpCode::CeilDivSI | OpCode::FloorDivSI => {
             lower.emit(
@@ -440,11 +572,14 @@ pub fn constant(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<
     Ok(())
 }
 
-/// `ub.poison`: zero here.
+/// `ub.poison`: zero here, and undefined.
 pub fn poison(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
     let value = function.ops[op].results[0];
     for out in lower.define(function, value)? {
-        lower.emit(Known { bits: 0 }, vec![], vec![out], 1);
+        match lower.checks() {
+            true => lower.emit(Meaningless, vec![], vec![out], 1),
+            false => lower.emit(Known { bits: 0 }, vec![], vec![out], 1),
+        }
     }
     Ok(())
 }

@@ -22,12 +22,13 @@ use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
 use crate::num::float::{Bf16, F16};
 use crate::num::math::Arithmetic;
-use crate::sink::AccessKind;
+use crate::sink::{AccessKind, Detail, Key};
 use crate::steps::memory::is_active;
+use crate::taint::{self, Use};
 use crate::tape::{At, Inst, Label, Order, Step};
+use crate::with_width;
 use crate::written::Written;
-use crate::{taint, with_width};
-use tilescope_diagnostics::Result;
+use tilescope_diagnostics::{Check, Result};
 use tilescope_ir::attrs::{ReduceKind, RmwKind};
 use tilescope_ir::{Attrs, Elem, Function, OpId};
 
@@ -78,6 +79,8 @@ fn replace<T: Lane, const N: usize>(
             }
         }
         log(&mut written, piece, size_of::<T>());
+        let end = piece.offset + piece.count * size_of::<T>();
+        memory.initialised.note(piece.allocation, piece.offset, end);
     });
     machine.sink.written = written;
     machine.wrote |= changed;
@@ -381,6 +384,8 @@ pub struct Modify {
     pub elem: Kind,
     /// The program may wait for others by it, so it gives way at the next jump back.
     pub waits: bool,
+    /// What was there before counts.
+    pub reads: bool,
 }
 
 impl Step for Modify {
@@ -393,6 +398,9 @@ impl Step for Modify {
         machine.frame.flatten(inst.ins[1]);
         let mask = inst.ins.get(2).copied();
         let access = access(inst, machine, AccessKind::Atomic, mask, self.elem);
+        if self.reads {
+            use_unwritten(machine, access);
+        }
         let mut out = inst.outs.first().copied();
         // In parallel nobody reads the old values ([`order`]).
         if let (Some(slot), Order::Parallel | Order::Logged) = (out, machine.context.tape.order) {
@@ -418,14 +426,44 @@ fn access(inst: &Inst, machine: &Machine<'_>, kind: AccessKind, mask: Option<Slo
     }
 }
 
+/// Elements that an atomic reads and nothing wrote are used here: reported, and defined afterwards.
+fn use_unwritten(machine: &mut Machine<'_>, access: Access) {
+    if !machine.context.memory.initialised.is_any() {
+        return;
+    }
+    let at = machine.at;
+    for (lane, tensor, address) in access::unwritten(machine, access) {
+        let key = Key {
+            check: Check::UninitLoad,
+            at,
+            tensor,
+        };
+        let bytes = access.elem as u32;
+        machine.sink.report(key, 1, || Detail::Undefined {
+            lane,
+            born: at,
+            how: Use::Atomic,
+            from: Some((address, bytes)),
+        });
+        machine.context.memory.write_first(tensor, address, bytes);
+    }
+}
+
 /// Uses of an atomic: the mask, and its operands' active lanes. What it gives is defined.
 fn use_operands(inst: &Inst, machine: &mut Machine<'_>, operands: &[Slot], mask: Option<Slot>) {
     let lanes = inst.lanes(machine);
     if let Some(mask) = mask {
-        taint::use_lanes(machine, mask, lanes, |_, _| true);
+        taint::use_lanes(machine, mask, lanes, Use::Mask, |_, _| true);
     }
     for &slot in operands {
-        taint::use_lanes(machine, slot, lanes, |m, lane| is_active(m, mask, lanes, lane));
+        let how = if slot == inst.ins[0] {
+            Use::Address
+        } else {
+            Use::Atomic
+        };
+        taint::use_lanes(machine, slot, lanes, how, |m, lane| {
+            is_active(m, mask, lanes, lane)
+        });
     }
     for &out in &inst.outs {
         machine.taint.set(out, None);
@@ -448,6 +486,7 @@ impl Step for CompareAndSwap {
         inst.ins[1..].iter().for_each(|&slot| machine.frame.flatten(slot));
         let access = access(inst, machine, AccessKind::Atomic, None, self.elem);
         let operands = [inst.ins[1], inst.ins[2]];
+        use_unwritten(machine, access);
         with_width!(self.elem, T => {
             replace::<T, 2>(machine, access, operands, Some(inst.outs[0]), |old, [expected, new]| {
                 if old == expected { new } else { old }
@@ -476,6 +515,7 @@ impl Step for AtomicLoad {
         machine.synced = true;
         let mask = inst.ins.get(1).copied();
         let access = access(inst, machine, AccessKind::AtomicLoad, mask, self.elem);
+        use_unwritten(machine, access);
         with_width!(self.elem, T => access::load::<T>(machine, access, None, inst.outs[0]));
         Ok(Flow::Next)
     }
@@ -597,7 +637,7 @@ impl Step for Poll {
     fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
         use_operands(inst, machine, &inst.ins[..2], None);
         if let Some(&limit) = inst.ins.get(5) {
-            taint::use_lanes(machine, limit, 1, |_, _| true);
+            taint::use_lanes(machine, limit, 1, Use::Condition, |_, _| true);
         }
     }
 
@@ -645,7 +685,13 @@ pub fn atomic_rmw(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Resul
     let waits = order::need_for_update(lower, function, op);
     let ins = lower.operands(data);
     let out = lower.result(function, op)?;
-    let step = Modify { update, elem, waits };
+    let reads = !matches!(function.ops[op].attrs, Attrs::Rmw(RmwKind::Xchg, ..));
+    let step = Modify {
+        update,
+        elem,
+        waits,
+        reads,
+    };
     lower.emit(step, ins, vec![out], lanes);
     Ok(())
 }

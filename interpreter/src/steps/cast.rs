@@ -10,13 +10,45 @@ use crate::num::float::{
 };
 use crate::num::int::{FromFloat, ToFloat};
 use crate::simd::Cpu;
+use crate::steps::arith::{bear, clear_lanes};
 use crate::steps::symbolic;
+use crate::taint::{self, BirthDetail};
 use crate::tape::{Inst, Step};
-use tilescope_diagnostics::Result;
+use tilescope_diagnostics::{Check, Result};
 use tilescope_ir::attrs::Rounding;
 use tilescope_ir::{Attrs, Function, OpCode, OpId};
 
 type Apply = fn(Cpu, &mut Frame, Slot, Slot, usize);
+
+/// Calls a macro with the machine type of an integer kind, unsigned and signed.
+macro_rules! int_types {
+    ($kind:expr, $then:ident, $otherwise:expr) => {
+        match $kind {
+            Kind::I8 => $then!(u8, i8),
+            Kind::I16 => $then!(u16, i16),
+            Kind::I32 => $then!(u32, i32),
+            Kind::I64 => $then!(u64, i64),
+            _ => $otherwise,
+        }
+    };
+}
+
+/// Calls a macro with the type of a float kind other than f64.
+macro_rules! float_types {
+    ($kind:expr, $then:ident, $otherwise:expr) => {
+        match $kind {
+            Kind::F8E4M3 => $then!(F8E4M3),
+            Kind::F8E5M2 => $then!(F8E5M2),
+            Kind::F8E4M3B11Fnuz => $then!(F8E4M3B11Fnuz),
+            Kind::F8E4M3Fnuz => $then!(F8E4M3Fnuz),
+            Kind::F8E5M2Fnuz => $then!(F8E5M2Fnuz),
+            Kind::F16 => $then!(F16),
+            Kind::Bf16 => $then!(Bf16),
+            Kind::F32 => $then!(f32),
+            _ => $otherwise,
+        }
+    };
+}
 
 #[derive(Debug)]
 struct Convert {
@@ -43,6 +75,95 @@ impl Step for Convert {
             lanes,
         );
         Ok(Flow::Next)
+    }
+}
+
+/// Float to integer: lanes that have no value there are undefined.
+#[derive(Debug)]
+struct ToInteger {
+    apply: Apply,
+    from: Kind,
+    to: Kind,
+    signed: bool,
+}
+
+impl ToInteger {
+    /// Lanes and values without a value in the integer type: fractions are cut off first.
+    fn faulty(&self, inst: &Inst, machine: &Machine<'_>) -> Vec<(u32, f64)> {
+        let bits = 8 * self.to.bytes() as i32;
+        let (low, high) = match self.signed {
+            // For 64 bits the lower bound itself is the least value; -1 more is lost in rounding.
+            true if bits == 64 => (
+                f64::from_bits((-(2.0f64.powi(63))).to_bits() + 1),
+                2.0f64.powi(63),
+            ),
+            true => (-(2.0f64.powi(bits - 1)) - 1.0, 2.0f64.powi(bits - 1)),
+            false => (-1.0, 2.0f64.powi(bits)),
+        };
+        macro_rules! lanes_of {
+            ($T:ty) => {{
+                let lanes = inst.lanes(machine);
+                let is_fine = |x: f64| x > low && x < high;
+                match machine.frame.tile::<$T>(inst.ins[0], lanes) {
+                    Tile::Uniform(x) => {
+                        let x = f64::from(x.to_f32());
+                        (!is_fine(x)).then_some((0, x)).into_iter().collect()
+                    }
+                    Tile::Dense(values) => {
+                        let (low, high) = (low as f32, high as f32);
+                        // The bounds are exact in f32 but for one more than 24 bits below, which rounds to
+                        // the least value itself: looked at again below.
+                        if values.iter().fold(true, |fine, x| {
+                            let x = x.to_f32();
+                            fine & (x > low) & (x < high)
+                        }) {
+                            return Vec::new();
+                        }
+                        let values = values.iter().map(|x| f64::from(x.to_f32())).enumerate();
+                        let faulty = values.filter(|&(_, x)| !is_fine(x));
+                        faulty.map(|(lane, x)| (lane as u32, x)).collect()
+                    }
+                }
+            }};
+        }
+        if self.from == Kind::F64 {
+            let lanes = inst.lanes(machine);
+            let tile = machine.frame.tile::<f64>(inst.ins[0], lanes);
+            let all = if let Tile::Uniform(_) = tile { 1 } else { lanes };
+            let values = (0..all).map(|lane| (lane as u32, tile.lane(lane)));
+            return values.filter(|&(_, x)| !(x > low && x < high)).collect();
+        }
+        float_types!(self.from, lanes_of, Vec::new())
+    }
+}
+
+impl Step for ToInteger {
+    fn is_lanewise(&self) -> bool {
+        true
+    }
+
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        let lanes = inst.lanes(machine);
+        let faulty = self.faulty(inst, machine);
+        (self.apply)(
+            machine.context.cpu,
+            &mut machine.frame,
+            inst.ins[0],
+            inst.outs[0],
+            lanes,
+        );
+        if !faulty.is_empty() {
+            machine.taint.activate();
+            clear_lanes(self.to, inst, machine, faulty.iter().map(|f| f.0));
+        }
+        Ok(Flow::Next)
+    }
+
+    fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        taint::lanewise(inst, machine);
+        let faulty = self.faulty(inst, machine);
+        let detail = |&(lane, value): &(u32, f64)| BirthDetail::Conversion(lane, value);
+        bear(inst, machine, Check::FloatToIntRange, &faulty, |f| f.0, detail);
     }
 }
 
@@ -116,36 +237,6 @@ pub fn owners(machine: &Machine<'_>, slot: Slot, lanes: usize) -> Provenance {
             }
         }
     }
-}
-
-/// Calls a macro with the machine type of an integer kind, unsigned and signed.
-macro_rules! int_types {
-    ($kind:expr, $then:ident, $otherwise:expr) => {
-        match $kind {
-            Kind::I8 => $then!(u8, i8),
-            Kind::I16 => $then!(u16, i16),
-            Kind::I32 => $then!(u32, i32),
-            Kind::I64 => $then!(u64, i64),
-            _ => $otherwise,
-        }
-    };
-}
-
-/// Calls a macro with the type of a float kind other than f64.
-macro_rules! float_types {
-    ($kind:expr, $then:ident, $otherwise:expr) => {
-        match $kind {
-            Kind::F8E4M3 => $then!(F8E4M3),
-            Kind::F8E5M2 => $then!(F8E5M2),
-            Kind::F8E4M3B11Fnuz => $then!(F8E4M3B11Fnuz),
-            Kind::F8E4M3Fnuz => $then!(F8E4M3Fnuz),
-            Kind::F8E5M2Fnuz => $then!(F8E5M2Fnuz),
-            Kind::F16 => $then!(F16),
-            Kind::Bf16 => $then!(Bf16),
-            Kind::F32 => $then!(f32),
-            _ => $otherwise,
-        }
-    };
 }
 
 /// A loop from a conversion of one lane, compiled once for any CPU: there are hundreds.
@@ -411,7 +502,16 @@ pub fn cast(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> 
     let out = lower.result(function, op)?;
     let lanes = lower.lanes(function, data.results[0]);
     let signed = matches!(data.code, OpCode::ExtSI | OpCode::IndexCast | OpCode::TruncI);
-    if from.is_float() || to.is_float() {
+    if matches!(data.code, OpCode::FpToSi | OpCode::FpToUi) && to != Kind::Bool && lower.checks() {
+        let signed = data.code == OpCode::FpToSi;
+        let step = ToInteger {
+            apply,
+            from,
+            to,
+            signed,
+        };
+        lower.emit(step, ins, vec![out], lanes);
+    } else if from.is_float() || to.is_float() {
         lower.emit(Convert { apply }, ins, vec![out], lanes);
     } else {
         lower.emit(

@@ -81,6 +81,10 @@ impl Step for Chain {
             self.run_whole(inst, machine)?;
         } else {
             self.run_blocks(inst, machine)?;
+            if machine.taint.is_active() {
+                // A lane without a value was born: once more, with births.
+                self.run_whole(inst, machine)?;
+            }
         }
         Ok(Flow::Next)
     }

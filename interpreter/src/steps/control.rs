@@ -6,7 +6,7 @@ use crate::lanes::Signless;
 use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
 use crate::sink::{Detail, Key};
-use crate::taint;
+use crate::taint::{self, Use};
 use crate::tape::{Inst, Label, Step};
 use tilescope_diagnostics::{Check, Result};
 use tilescope_ir::attrs::Axis;
@@ -127,7 +127,7 @@ impl Step for Unless {
     }
 
     fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
-        taint::use_lanes(machine, inst.ins[0], 1, |_, _| true);
+        taint::use_lanes(machine, inst.ins[0], 1, Use::Condition, |_, _| true);
     }
 
     fn jumps(&self) -> bool {
@@ -181,7 +181,7 @@ impl Step for Enter {
 
     fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
         for &slot in &inst.ins {
-            taint::use_lanes(machine, slot, 1, |_, _| true);
+            taint::use_lanes(machine, slot, 1, Use::Condition, |_, _| true);
         }
     }
 
@@ -476,7 +476,7 @@ impl Step for MustHold {
 
     fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
         let lanes = inst.lanes(machine);
-        taint::use_lanes(machine, inst.ins[0], lanes, |_, _| true);
+        taint::use_lanes(machine, inst.ins[0], lanes, Use::Asserted, |_, _| true);
     }
 }
 
@@ -523,7 +523,7 @@ impl Step for Print {
 
     fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
         for (&slot, (_, shape, _)) in inst.ins.iter().zip(&self.operands) {
-            taint::use_lanes(machine, slot, shape.iter().product(), |_, _| true);
+            taint::use_lanes(machine, slot, shape.iter().product(), Use::Printed, |_, _| true);
         }
     }
 }

@@ -3,17 +3,17 @@
 pub mod block;
 
 use crate::access::{self, Access};
-use crate::frame::Slot;
+use crate::frame::{Form, Slot, Tile};
 use crate::kind::{Bool, Kind, Lane};
 use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
 use crate::sink::AccessKind;
 use crate::steps::symbolic;
 use crate::stored;
-use crate::taint;
+use crate::taint::{self, BirthDetail, Use};
 use crate::tape::{Inst, Order, Step};
 use crate::with_width;
-use tilescope_diagnostics::Result;
+use tilescope_diagnostics::{Check, Result};
 use tilescope_ir::{Attrs, Elem, Function, OpId, Type};
 
 /// `tt.addptr`: address plus offset times the size of the pointee.
@@ -100,6 +100,53 @@ pub struct Load {
     pub kind: Kind,
     /// Others may write meanwhile: the program gives way at the next jump back.
     pub volatile: bool,
+    /// Masked-off lanes have a value, or never matter ([`crate::analysis::quiet`]).
+    pub quiet: bool,
+}
+
+impl Load {
+    fn access(&self, inst: &Inst, machine: &Machine<'_>) -> Access {
+        Access {
+            kind: AccessKind::Load,
+            pointers: inst.ins[0],
+            mask: inst.ins.get(1).copied(),
+            lanes: inst.lanes(machine),
+            elem: self.kind.bytes(),
+        }
+    }
+
+    /// Follows undefined lanes from now on, if this load gives some.
+    #[inline]
+    fn watch(&self, inst: &Inst, machine: &mut Machine<'_>, access: Access) {
+        let masked_off = !self.quiet
+            && access
+                .mask
+                .is_some_and(|mask| machine.frame.uniform(mask) != Some(1) && !all_active(inst, machine));
+        let unwritten =
+            machine.context.memory.initialised.is_any() && !access::unwritten(machine, access).is_empty();
+        if masked_off || unwritten {
+            machine.taint.activate();
+        }
+    }
+}
+
+/// True if no lane of a load is masked off.
+fn all_active(inst: &Inst, machine: &Machine<'_>) -> bool {
+    match machine.frame.form(inst.ins[1]) {
+        Form::Uniform(bits) => bits != 0,
+        Form::Box(mask) => (mask.first, mask.last, mask.lo, mask.hi) == (0, mask.rows, 0, mask.len),
+        Form::Ragged { len, .. } => {
+            let (_, intervals) = machine.frame.intervals(inst.ins[1]);
+            intervals.iter().all(|&[lo, hi]| lo == 0 && hi == len)
+        }
+        _ => {
+            let lanes = inst.lanes(machine);
+            match machine.frame.tile::<Bool>(inst.ins[1], lanes) {
+                Tile::Uniform(bit) => bit.0 != 0,
+                Tile::Dense(bits) => bits.iter().all(|bit| bit.0 != 0),
+            }
+        }
+    }
 }
 
 impl Step for Load {
@@ -112,13 +159,8 @@ impl Step for Load {
             machine.frame.flatten(other);
         }
         machine.synced |= self.volatile;
-        let access = Access {
-            kind: AccessKind::Load,
-            pointers: inst.ins[0],
-            mask: inst.ins.get(1).copied(),
-            lanes: inst.lanes(machine),
-            elem: self.kind.bytes(),
-        };
+        let access = self.access(inst, machine);
+        self.watch(inst, machine, access);
         let (other, out) = (inst.ins.get(2).copied(), inst.outs[0]);
         with_width!(self.kind, T => access::load::<T>(machine, access, other, out));
         match self.kind {
@@ -158,6 +200,29 @@ impl Step for Load {
             _ => None,
         };
         machine.taint.set(inst.outs[0], other);
+        let access = self.access(inst, machine);
+        if let (Some(&mask), None, false) = (inst.ins.get(1), inst.ins.get(2), self.quiet) {
+            let tile = machine.frame.tile::<Bool>(mask, lanes);
+            let off: Vec<u32> = (0..lanes)
+                .filter(|&i| tile.lane(i).0 == 0)
+                .map(|i| i as u32)
+                .collect();
+            if !off.is_empty() {
+                let tensor = machine.frame.provenance(inst.ins[0]).lane(off[0] as usize);
+                let born = off.into_iter().map(|lane| (lane, BirthDetail::Masked(tensor)));
+                taint::bear_lanes(machine, inst.outs[0], lanes, Check::UndefinedLane, born);
+            }
+        }
+        if machine.context.memory.initialised.is_any() {
+            let bytes = access.elem as u32;
+            let born: Vec<(u32, BirthDetail)> = access::unwritten(machine, access)
+                .into_iter()
+                .map(|(lane, tensor, address)| (lane, BirthDetail::Unwritten(tensor, address, bytes)))
+                .collect();
+            if !born.is_empty() {
+                taint::bear_lanes(machine, inst.outs[0], lanes, Check::UninitLoad, born);
+            }
+        }
     }
 }
 
@@ -165,9 +230,9 @@ impl Step for Load {
 fn use_access(inst: &Inst, machine: &mut Machine<'_>, lanes: usize) {
     let mask = inst.ins.get(1).copied();
     if let Some(mask) = mask {
-        taint::use_lanes(machine, mask, lanes, |_, _| true);
+        taint::use_lanes(machine, mask, lanes, Use::Mask, |_, _| true);
     }
-    taint::use_lanes(machine, inst.ins[0], lanes, |m, lane| {
+    taint::use_lanes(machine, inst.ins[0], lanes, Use::Address, |m, lane| {
         is_active(m, mask, lanes, lane)
     });
 }
@@ -186,6 +251,18 @@ pub struct Store {
     pub masked: bool,
 }
 
+impl Store {
+    fn access(&self, inst: &Inst, machine: &Machine<'_>) -> Access {
+        Access {
+            kind: AccessKind::Store,
+            pointers: inst.ins[0],
+            mask: self.masked.then(|| inst.ins[1]),
+            lanes: inst.lanes(machine),
+            elem: self.kind.bytes(),
+        }
+    }
+}
+
 impl Step for Store {
     fn reads_forms(&self) -> bool {
         true
@@ -193,13 +270,7 @@ impl Step for Store {
 
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         machine.frame.flatten(inst.ins[inst.ins.len() - 1]);
-        let access = Access {
-            kind: AccessKind::Store,
-            pointers: inst.ins[0],
-            mask: self.masked.then(|| inst.ins[1]),
-            lanes: inst.lanes(machine),
-            elem: self.kind.bytes(),
-        };
+        let access = self.access(inst, machine);
         let value = inst.ins[inst.ins.len() - 1];
         with_width!(self.kind, T => access::store::<T>(machine, access, value));
         if self.kind == Kind::Ptr {
@@ -212,11 +283,21 @@ impl Step for Store {
         let lanes = inst.lanes(machine);
         let mask = self.masked.then(|| inst.ins[1]);
         if let Some(mask) = mask {
-            taint::use_lanes(machine, mask, lanes, |_, _| true);
+            taint::use_lanes(machine, mask, lanes, Use::Mask, |_, _| true);
         }
-        for slot in [inst.ins[0], inst.ins[inst.ins.len() - 1]] {
-            taint::use_lanes(machine, slot, lanes, |m, lane| is_active(m, mask, lanes, lane));
+        taint::use_lanes(machine, inst.ins[0], lanes, Use::Address, |m, lane| {
+            is_active(m, mask, lanes, lane)
+        });
+        let value = inst.ins[inst.ins.len() - 1];
+        if machine.taint.get(value).is_none() {
+            return;
         }
+        // A faulty lane is dropped, and was reported.
+        let faults = self.access(inst, machine).checked(machine, |_, _| {});
+        taint::use_lanes(machine, value, lanes, Use::Stored, |m, lane| {
+            let is_faulty = || faults.binary_search_by_key(&lane, |fault| fault.lane).is_ok();
+            is_active(m, mask, lanes, lane) && !is_faulty()
+        });
     }
 }
 
@@ -238,7 +319,13 @@ pub fn load(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> 
     let ins = lower.operands(data);
     let out = lower.result(function, op)?;
     let lanes = lower.lanes(function, data.results[0]);
-    lower.emit(Load { kind, volatile }, ins, vec![out], lanes);
+    let quiet = ins.len() != 2 || lower.is_quiet(function, op);
+    let step = Load {
+        kind,
+        volatile,
+        quiet,
+    };
+    lower.emit(step, ins, vec![out], lanes);
     Ok(())
 }
 

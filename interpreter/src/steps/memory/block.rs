@@ -12,7 +12,7 @@ use crate::kind::{Bool, Kind};
 use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
 use crate::steps::atomic::{Modify, order, reduction};
-use crate::taint;
+use crate::taint::{self, Use};
 use crate::tape::{Inst, Step};
 use tilescope_diagnostics::Result;
 use tilescope_ir::attrs::Padding;
@@ -155,7 +155,7 @@ impl Step for BlockAddresses {
 fn use_all(inst: &Inst, machine: &mut Machine<'_>, last: usize) {
     for (i, &slot) in inst.ins.iter().enumerate() {
         let lanes = if i + 1 == inst.ins.len() { last } else { 1 };
-        taint::use_lanes(machine, slot, lanes, |_, _| true);
+        taint::use_lanes(machine, slot, lanes, Use::Address, |_, _| true);
     }
     for &out in &inst.outs {
         machine.taint.set(out, None);
@@ -521,6 +521,7 @@ fn load_block(lower: &mut Lower<'_>, function: &Function, op: OpId, block: &Bloc
     let step = Load {
         kind: lower.kind(function, result),
         volatile: false,
+        quiet: true,
     };
     let out = lower.result(function, op)?;
     let ins = vec![block.pointers, block.mask, block.padding];
@@ -625,6 +626,7 @@ pub fn descriptor_reduce(lower: &mut Lower<'_>, function: &Function, op: OpId) -
         update,
         elem,
         waits: false,
+        reads: true,
     };
     let ins = vec![block.pointers, lower.slot(value), block.mask];
     lower.emit(step, ins, vec![], block.lanes);

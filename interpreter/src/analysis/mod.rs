@@ -1,0 +1,7 @@
+//! What can be known of a kernel before it runs, so that checks cost nothing where they cannot find anything.
+//!
+//! [`pointees`] says which storage a pointer may point to; [`quiet`] which masked loads leave no lane
+//! undefined that matters.
+
+pub mod pointees;
+pub mod quiet;
