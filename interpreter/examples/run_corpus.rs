@@ -101,6 +101,7 @@ impl Arguments {
             base,
             bytes,
             deferred: None,
+            written: Vec::new(),
         });
         Some(TensorId(index))
     }

@@ -190,6 +190,7 @@ impl Arguments {
                 base: *base,
                 bytes,
                 deferred: None,
+                written: Vec::new(),
             });
         }
         Some((self.launch.clone(), memory))

@@ -135,6 +135,7 @@ fn copy(memory: &Memory) -> Result<Memory> {
             base: from.base,
             bytes,
             deferred: None,
+            written: Vec::new(),
         });
     }
     Ok(Memory { allocations })
@@ -229,6 +230,7 @@ impl Build {
             base: end.next_multiple_of(ALIGNMENT),
             bytes,
             deferred: None,
+            written: Vec::new(),
         });
         AllocationId(self.memory.allocations.len() as u32 - 1)
     }

@@ -183,6 +183,7 @@ impl Case {
                     base: allocation.base,
                     bytes: copy,
                     deferred: None,
+                    written: Vec::new(),
                 });
             }
             let elements = tensor.elements();

@@ -161,6 +161,7 @@ impl Bench {
                 base,
                 bytes: own,
                 deferred: None,
+                written: Vec::new(),
             });
         }
         let cancel = AtomicBool::new(false);

@@ -157,6 +157,7 @@ pub fn try_run_with(
             base: FIRST_ADDRESS + i as u64 * (1 << 24),
             bytes,
             deferred: None,
+            written: Vec::new(),
         });
         tensors.push(Tensor {
             name: format!("t{i}"),
