@@ -35,7 +35,7 @@ pub mod stored;
 pub mod taint;
 pub mod tape;
 pub mod tensor_memory;
-pub mod view;
+pub use tilescope_launch::view;
 pub mod written;
 
 use std::sync::atomic::AtomicBool;

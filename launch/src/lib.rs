@@ -24,6 +24,7 @@ mod npy;
 mod philox;
 mod resolve;
 mod toml_tree;
+pub mod view;
 
 pub use bind::{Bound, Parameter, Signature};
 pub use builder::{Element, GivenData, LaunchBuilder, TensorInit};

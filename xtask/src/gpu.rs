@@ -19,9 +19,10 @@ if [ -z "$TILESCOPE_NVRTC" ]; then
   [ -n "$TILESCOPE_NVRTC" ] && export TILESCOPE_NVRTC || unset TILESCOPE_NVRTC
 fi
 chmod +x "$here/gpu-runner" 2>/dev/null
-timeout "${TEST_LIMIT:-200}" "$here/gpu-runner" test --shapes "${SHAPES:-5}" --out "$out" "$here/kernels" "$here/ops" 2>&1 | tee "$out/test.log"
+test_limit=${TEST_LIMIT:-280}
+timeout $((test_limit + 40)) "$here/gpu-runner" test --shapes "${SHAPES:-50}" --limit "$test_limit" --out "$out" "$here/kernels" "$here/ops" 2>&1 | tee "$out/test.log"
 if python3 -c 'import triton, torch' 2>/dev/null; then
-  (cd "$here/bench" && timeout "${TRITON_LIMIT:-220}" python3 triton_bench.py "$out/triton.tsv" $NAMES) 2>&1 | tee "$out/triton.log"
+  (cd "$here/bench" && timeout "${TRITON_LIMIT:-200}" python3 triton_bench.py "$out/triton.tsv" $NAMES) 2>&1 | tee "$out/triton.log"
 fi
 timeout "${BENCH_LIMIT:-150}" "$here/gpu-runner" bench --beside "$out/triton.tsv" "$here/bench" 2>&1 | tee "$out/bench.log"
 "#;
@@ -67,18 +68,17 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Launch files, TTIR and scripts of a folder, in one folder each.
+/// What launches consist of (launch files, TTIR, data) and scripts, in the same folders.
 fn copy(from: &Path, to: &Path) -> Result<()> {
-    std::fs::create_dir_all(to)?;
     for entry in std::fs::read_dir(from).into_iter().flatten() {
         let path = entry?.path();
+        let target = to.join(path.file_name().unwrap_or_default());
+        let kind = path.extension().and_then(|kind| kind.to_str()).unwrap_or_default();
         if path.is_dir() {
-            copy(&path, to)?;
-        } else if path
-            .extension()
-            .is_some_and(|kind| kind == "toml" || kind == "ttir" || kind == "py")
-        {
-            std::fs::copy(&path, to.join(path.file_name().unwrap_or_default()))?;
+            copy(&path, &target)?;
+        } else if ["toml", "ttir", "py", "npy"].contains(&kind) {
+            std::fs::create_dir_all(to)?;
+            std::fs::copy(&path, &target)?;
         }
     }
     Ok(())

@@ -11,7 +11,7 @@ use tilescope_gpu_backend::device::{Buffers, Device};
 use tilescope_gpu_backend::nvrtc::Nvrtc;
 use tilescope_launch::Dtype;
 
-use crate::{Arguments, Built, build, in_parallel, name_of};
+use crate::{Arguments, Built, build, in_parallel, name_of, text};
 
 /// Bytes touched before any buffer is touched again.
 const ROTATION: usize = 256 << 20;
@@ -72,7 +72,6 @@ fn median(mut times: Vec<f64>) -> f64 {
 }
 
 fn time(device: &Device, built: &Built, sets: &[Buffers], repeats: usize) -> Result<f64, String> {
-    let text = |e: Box<tilescope_diagnostics::Error>| e.message.clone();
     let loaded = device.load(&built.generated, &built.image).map_err(text)?;
     let launch = built.case.launch();
     let mut start = |i: usize| device.start(&loaded, &built.generated, launch, &sets[i % sets.len()]);

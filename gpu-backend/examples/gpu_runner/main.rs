@@ -1,7 +1,7 @@
 //! Runs on a machine with a GPU, without cargo: `cargo xtask gpu` builds it.
 //!
 //! ```text
-//! gpu-runner test  [--shapes N] [--out DIR] FOLDER…     every launch file with a .ttir beside it, against the interpreter
+//! gpu-runner test  [--shapes N] [--limit SECONDS] [--out DIR] FOLDER…   every launch file with a .ttir beside it, against the interpreter
 //! gpu-runner bench [--beside FILE.json] FOLDER…         times them, over numbers of warps; beside them Triton's times
 //! gpu-runner compile ARCH FOLDER…                       no GPU needed: registers, spills, compile times
 //! ```
@@ -28,6 +28,7 @@ struct Arguments {
     command: String,
     architecture: String,
     shapes: usize,
+    limit: u64,
     out: Option<PathBuf>,
     beside: Option<PathBuf>,
     only: Option<String>,
@@ -40,6 +41,7 @@ fn arguments() -> Option<Arguments> {
         command: words.next()?,
         architecture: String::new(),
         shapes: 5,
+        limit: 3600,
         out: None,
         beside: None,
         only: None,
@@ -51,6 +53,7 @@ fn arguments() -> Option<Arguments> {
     while let Some(word) = words.next() {
         match word.as_str() {
             "--shapes" => parsed.shapes = words.next()?.parse().ok()?,
+            "--limit" => parsed.limit = words.next()?.parse().ok()?,
             "--out" => parsed.out = words.next().map(Into::into),
             "--beside" => parsed.beside = words.next().map(Into::into),
             "--only" => parsed.only = words.next(),
@@ -63,7 +66,7 @@ fn arguments() -> Option<Arguments> {
 fn main() -> ExitCode {
     let Some(arguments) = arguments() else {
         println!(
-            "usage: gpu-runner test|bench|compile ARCH [--shapes N] [--out DIR] [--beside FILE] [--only TEXT] FOLDER…"
+            "usage: gpu-runner test|bench|compile ARCH [--shapes N] [--limit SECONDS] [--out DIR] [--beside FILE] [--only TEXT] FOLDER…"
         );
         return ExitCode::from(2);
     };
@@ -161,19 +164,45 @@ struct Built {
     seconds: f64,
 }
 
+/// Why a case did not get to its end.
+enum Trouble {
+    /// No code is generated for it.
+    Refused(String),
+    /// Anything else.
+    Wrong(String),
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Trouble::Refused(why) | Trouble::Wrong(why) => f.write_str(why),
+        }
+    }
+}
+
+/// An error in one line.
+fn text(error: Box<tilescope_diagnostics::Error>) -> String {
+    std::iter::once(&error.message)
+        .chain(&error.notes)
+        .cloned()
+        .collect::<Vec<String>>()
+        .join(" ")
+}
+
 fn build(
     nvrtc: &Nvrtc,
     architecture: &str,
     path: &Path,
     vars: &[(String, i64)],
     options: Options,
-) -> Result<Built, String> {
-    let case = Case::open(path, vars).map_err(|e| e.message().unwrap_or("?").to_string())?;
+) -> Result<Built, Trouble> {
+    let case =
+        Case::open(path, vars).map_err(|e| Trouble::Wrong(e.message().unwrap_or("?").to_string()))?;
     let started = Instant::now();
-    let generated = case.generate(options)?;
+    let generated = case.generate(options).map_err(Trouble::Refused)?;
     let image = nvrtc
         .compile(&generated, architecture, Form::Cubin)
-        .map_err(|e| format!("{} {:?}", e.message, e.notes))?;
+        .map_err(|e| Trouble::Wrong(text(e)))?;
     let seconds = started.elapsed().as_secs_f64();
     Ok(Built {
         case,

@@ -1,6 +1,13 @@
 //! Every launch on the device, at its own sizes and at others, against the interpreter.
+//!
+//! Cases are compiled and interpreted on all cores while the device runs those that are ready. All launches get their first sizes
+//! before any gets its second, so a run that is out of time has seen every kernel.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::time::{Duration, Instant};
 
 use tilescope_gpu_backend::Options;
 use tilescope_gpu_backend::device::Device;
@@ -8,13 +15,27 @@ use tilescope_gpu_backend::nvrtc::Nvrtc;
 use tilescope_launch::Memory;
 
 use crate::case;
-use crate::{Arguments, Built, build, in_parallel, name_of, record};
+use crate::{Arguments, Built, Trouble, build, name_of, record, text};
+
+/// Prepared cases that may wait for the device.
+const WAITING: usize = 8;
 
 /// One launch at one size.
 struct Job {
     path: PathBuf,
     shape: usize,
     vars: Vec<(String, i64)>,
+}
+
+/// What came of the sizes of one launch.
+#[derive(Default)]
+struct Tally {
+    agree: usize,
+    differ: usize,
+    refused: Option<String>,
+    registers: u32,
+    stack: u32,
+    compile_s: f64,
 }
 
 /// Numbers that look random, the same every time.
@@ -25,32 +46,32 @@ fn noise(seed: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// The sizes of a job: those of the file, the smallest, then any within the file's ranges.
+/// All launches at the sizes of their files, then at others within the ranges that the files give.
 fn jobs(launches: &[PathBuf], shapes: usize) -> Vec<Job> {
     let mut jobs = Vec::new();
-    for (index, path) in launches.iter().enumerate() {
-        let ranges = case::ranges(path);
-        for shape in 0..=shapes.min(if ranges.is_empty() { 0 } else { usize::MAX }) {
+    for shape in 0..=shapes {
+        for (index, path) in launches.iter().enumerate() {
+            let ranges = case::ranges(path);
+            if shape > 0 && ranges.is_empty() {
+                continue;
+            }
             let vars = ranges.iter().enumerate().map(|(i, (name, low, high))| {
-                let random = noise((index * 1000 + shape * 10 + i) as u64);
-                (
-                    name.clone(),
-                    low + (random % (high - low + 1).max(1) as u64) as i64,
-                )
+                let random = noise((index * 100_000 + shape * 10 + i) as u64);
+                let span = high.saturating_sub(*low).saturating_add(1).max(1) as u64;
+                (name.clone(), low + (random % span) as i64)
             });
-            let vars = if shape == 0 { Vec::new() } else { vars.collect() };
             jobs.push(Job {
                 path: path.clone(),
                 shape,
-                vars,
+                vars: if shape == 0 { Vec::new() } else { vars.collect() },
             });
         }
     }
     jobs
 }
 
+/// The allocations as the device leaves them.
 fn on_device(device: &Device, built: &Built) -> Result<Vec<Vec<u8>>, String> {
-    let text = |e: Box<tilescope_diagnostics::Error>| e.message.clone();
     let tensors = built.case.bound.tensors();
     let mut memory: Memory = built
         .case
@@ -66,9 +87,18 @@ fn on_device(device: &Device, built: &Built) -> Result<Vec<Vec<u8>>, String> {
     Ok(memory.allocations.iter().map(|a| a.bytes.to_vec()).collect())
 }
 
-/// Runs all; true when all agree.
+/// Compiles a job and works out what it must give.
+fn prepare(nvrtc: &Nvrtc, architecture: &str, job: &Job) -> Result<(Built, Memory), Trouble> {
+    let built = build(nvrtc, architecture, &job.path, &job.vars, Options::default())?;
+    let expected = built.case.interpret();
+    let expected = expected.map_err(|e| Trouble::Wrong(e.message().unwrap_or("?").to_string()))?;
+    Ok((built, expected))
+}
+
+/// Runs all that the time allows; true when all agree.
 pub fn run(arguments: &Arguments, nvrtc: &Nvrtc, launches: &[PathBuf]) -> Result<bool, String> {
-    let device = Device::open(0).map_err(|e| e.message.clone())?;
+    let started = Instant::now();
+    let device = Device::open(0).map_err(text)?;
     let architecture = device.architecture();
     println!(
         "{}, driver {}, NVRTC {:?}, {architecture}",
@@ -76,60 +106,100 @@ pub fn run(arguments: &Arguments, nvrtc: &Nvrtc, launches: &[PathBuf]) -> Result
         device.driver(),
         nvrtc.version()
     );
-    let jobs = jobs(launches, arguments.shapes);
-    let prepared = in_parallel(&jobs, |job| {
-        let built = build(nvrtc, &architecture, &job.path, &job.vars, Options::default())?;
-        let expected = built
-            .case
-            .interpret()
-            .map_err(|e| e.message().unwrap_or("?").to_string())?;
-        Ok::<(Built, Memory), String>((built, expected))
-    });
-    let (mut passed, mut failed) = (0, 0);
-    let mut last = String::new();
-    for (job, prepared) in jobs.iter().zip(prepared) {
-        let outcome = prepared.and_then(|(built, expected)| {
-            let actual = on_device(&device, &built)?;
-            let compared = built.case.compare(&expected, &actual);
-            compared
-                .map_err(|e| e.message().unwrap_or("?").to_string())
-                .map(|()| built)
-        });
-        let name = name_of(&job.path);
-        match outcome {
-            Ok(built) => {
-                passed += 1;
-                if last != name {
-                    let r = built.image.resources;
-                    println!(
-                        "ok     {name:30} {:3} registers, stack {}, compiled in {:.2} s",
-                        r.registers, r.stack, built.seconds
-                    );
-                }
-            }
-            Err(why) => {
-                failed += 1;
-                println!(
-                    "FAILED {name:30} shape {} {:?}: {}",
-                    job.shape,
-                    job.vars,
-                    why.chars().take(600).collect::<String>()
-                );
-            }
-        }
-        last = name;
-    }
-    println!("{passed} agree with the interpreter, {failed} do not");
     if let Some(out) = &arguments.out {
-        let recorded = launches.iter().filter_map(|path| {
-            let vars = case::tiny(path);
-            let built = build(nvrtc, &architecture, path, &vars, Options::default()).ok()?;
-            let after = on_device(&device, &built).ok()?;
-            Some(record::entry(&name_of(path), &vars, &built.case, &after))
-        });
-        let text = record::file(&device, nvrtc, recorded.collect());
-        let _ = std::fs::create_dir_all(out);
-        std::fs::write(out.join("recorded.json"), text).map_err(|e| e.to_string())?;
+        record_all(&device, nvrtc, launches, out)?;
     }
-    Ok(failed == 0)
+    let jobs = jobs(launches, arguments.shapes);
+    let deadline = started + Duration::from_secs(arguments.limit);
+    let next = AtomicUsize::new(0);
+    let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
+    let mut done = 0;
+    std::thread::scope(|scope| {
+        let (sender, receiver) = sync_channel(WAITING);
+        for _ in 0..std::thread::available_parallelism().map_or(2, |n| n.get()) {
+            let (sender, next, jobs, architecture) = (sender.clone(), &next, &jobs, &architecture);
+            scope.spawn(move || {
+                while Instant::now() < deadline
+                    && let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed))
+                    && sender.send((job, prepare(nvrtc, architecture, job))).is_ok()
+                {}
+            });
+        }
+        drop(sender);
+        for (job, prepared) in receiver {
+            done += 1;
+            one(&device, job, prepared, tallies.entry(name_of(&job.path)).or_default());
+        }
+    });
+    Ok(summary(&tallies, done, jobs.len(), started))
+}
+
+/// One prepared case on the device.
+fn one(device: &Device, job: &Job, prepared: Result<(Built, Memory), Trouble>, tally: &mut Tally) {
+    let outcome = prepared.and_then(|(built, expected)| {
+        let actual = on_device(device, &built).map_err(Trouble::Wrong)?;
+        let compared = built.case.compare(&expected, &actual);
+        compared.map_err(|e| Trouble::Wrong(e.message().unwrap_or("?").to_string()))?;
+        Ok(built)
+    });
+    match outcome {
+        Ok(built) => {
+            tally.agree += 1;
+            tally.registers = tally.registers.max(built.image.resources.registers);
+            tally.stack = tally.stack.max(built.image.resources.stack);
+            tally.compile_s = tally.compile_s.max(built.seconds);
+        }
+        Err(Trouble::Refused(why)) => tally.refused = Some(why),
+        Err(Trouble::Wrong(why)) => {
+            tally.differ += 1;
+            let why: String = why.chars().take(600).collect();
+            println!(
+                "FAILED {} at {}: {why}",
+                name_of(&job.path),
+                case::sizes(&job.vars)
+            );
+        }
+    }
+}
+
+/// Prints the table; true when nothing differs.
+fn summary(tallies: &BTreeMap<String, Tally>, done: usize, all: usize, started: Instant) -> bool {
+    println!("kernel                          sizes  differ  registers  stack  compile s");
+    for (name, tally) in tallies {
+        match &tally.refused {
+            Some(why) => println!("{name:30}  refused: {why}"),
+            None => println!(
+                "{name:30}  {:5}  {:6}  {:9}  {:5}  {:9.2}",
+                tally.agree + tally.differ,
+                tally.differ,
+                tally.registers,
+                tally.stack,
+                tally.compile_s
+            ),
+        }
+    }
+    let sum = |count: fn(&Tally) -> usize| tallies.values().map(count).sum::<usize>();
+    let differ = sum(|t| t.differ);
+    println!(
+        "{} agree with the interpreter, {differ} do not, {} kernels are refused; {done} of {all} cases in {:.0} s",
+        sum(|t| t.agree),
+        tallies.values().filter(|t| t.refused.is_some()).count(),
+        started.elapsed().as_secs_f64()
+    );
+    differ == 0
+}
+
+/// Outputs at small sizes, for the repository.
+fn record_all(device: &Device, nvrtc: &Nvrtc, launches: &[PathBuf], out: &Path) -> Result<(), String> {
+    let architecture = device.architecture();
+    let recorded = launches.iter().filter_map(|path| {
+        let vars = case::tiny(path);
+        let built = build(nvrtc, &architecture, path, &vars, Options::default()).ok()?;
+        let after = on_device(device, &built).ok()?;
+        Some(record::entry(&name_of(path), &vars, &built.case, &after))
+    });
+    let text = record::file(device, nvrtc, recorded.collect());
+    std::fs::create_dir_all(out)
+        .and_then(|()| std::fs::write(out.join("recorded.json"), text))
+        .map_err(|why| why.to_string())
 }

@@ -69,6 +69,19 @@ pub fn ranges(path: &Path) -> Vec<(String, i64, i64)> {
     bounds.collect()
 }
 
+/// Sizes in words: `n_rows=3 n_cols=17`.
+#[allow(dead_code, reason = "of the runner for GPUs")]
+pub fn sizes(vars: &[(String, i64)]) -> String {
+    match vars.is_empty() {
+        true => String::from("the sizes of its file"),
+        false => vars
+            .iter()
+            .map(|(n, v)| format!("{n}={v}"))
+            .collect::<Vec<String>>()
+            .join(" "),
+    }
+}
+
 /// Sizes whose outputs are small enough to be kept in the repository.
 #[allow(dead_code, reason = "of the runner for GPUs")]
 pub fn tiny(path: &Path) -> Vec<(String, i64)> {

@@ -4,7 +4,7 @@
 //! (each one steps over everything the smaller ones reach), a byte is found by greedy division; a view
 //! that overlaps itself owns its whole span.
 
-use tilescope_launch::Tensor;
+use crate::Tensor;
 
 /// A dimension that an element's index is taken from.
 #[derive(Debug, Clone, Copy)]
@@ -138,6 +138,21 @@ impl View {
         true
     }
 
+    /// Lowest byte of the view, and one past the highest.
+    pub fn span(&self) -> (i64, i64) {
+        (self.low, self.high)
+    }
+
+    /// True when every byte of the span belongs to the view.
+    pub fn is_solid(&self) -> bool {
+        self.solid
+    }
+
+    /// Stride in bytes and size of each dimension by falling stride: how [`View::contains`] finds an element.
+    pub fn dims(&self) -> &[(i64, i64)] {
+        &self.dims
+    }
+
     /// True when a byte offset lies before the view.
     pub fn is_before(&self, offset: i128) -> bool {
         offset < i128::from(self.low)
@@ -187,7 +202,7 @@ impl View {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tilescope_launch::{AllocationId, Dtype, Role};
+    use crate::{AllocationId, Dtype, Role};
 
     fn tensor(shape: &[i64], strides: &[i64], offset: i64) -> Tensor {
         Tensor {
