@@ -8,10 +8,12 @@
 #ifdef TILESCOPE_CPU
 #include "cpu.h"
 #define TS_FN inline
+#define TS_COLD inline
 #define TS_KERNEL(threads) static void
 #define TS_SHARED(name) unsigned char* const name = ts::cpu::shared_memory()
 #else
 #define TS_FN __device__ __forceinline__
+#define TS_COLD __device__ __noinline__
 #define TS_KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
 #define TS_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
 #endif
@@ -700,5 +702,159 @@ template <class T> TS_FN T compare_swap(T* at, T expected, T desired) {
     return bits_as<T>(compare_swap_bits(reinterpret_cast<W*>(at), bits_as<W>(expected), bits_as<W>(desired)));
 }
 template <class T> TS_FN T atomic_read(const T* at) { T value; load_volatile(&value, at, true); return value; }
+
+#ifdef TILESCOPE_CHECKED
+// ---- Checks. In a checked build every access asks first; the first fault of each kind and place comes back in a table.
+// What goes wrong does not happen: a faulty load gives 0, a faulty store nothing.
+
+// A tensor of the launch: its storage, and which bytes of it are the view's. Filled in by the host.
+struct Tensor {
+    u64 base, length;
+    i64 low, high, elem;
+    u32 writable, whole, solid, dims;
+    i64 stride[8], size[8];
+};
+// A kind of fault in one place: the first, by program, then by steps, then by lane, and how many there were.
+struct Fault {
+    u32 lock, lane;
+    u64 program, sequence, count, severe, address;
+    i64 first, second;
+    u32 used, unused;
+};
+struct Checks {
+    const Tensor* tensors;
+    u32 count;
+    Fault* faults;
+    u64 program, sequence;
+};
+enum AccessKind { LOAD = 0, STORE = 1, ATOMIC = 2, ATOMIC_LOAD = 3 };
+// Slots of an access: kinds of faults, in the order in which they are looked for.
+enum FaultKind { WILD_POINTER = 0, OUT_OF_BOUNDS = 1, MISALIGNED = 2, STORE_TO_INPUT = 3, OUTSIDE_VIEW = 4 };
+
+#ifdef TILESCOPE_CPU
+TS_FN void count_up(u64* at) { *at += 1; }
+TS_FN void lower_to(u64* at, u64 value) { if (value < *at) *at = value; }
+template <class F> TS_FN void locked(u32*, const F& inside) { inside(); }
+#else
+TS_FN void count_up(u64* at) { atomicAdd(at, u64(1)); }
+TS_FN void lower_to(u64* at, u64 value) { atomicMin(at, value); }
+// The lock is given back inside the turn in which it was got: threads of one warp wait for each other otherwise.
+template <class F> TS_FN void locked(u32* lock, const F& inside) {
+    bool done = false;
+    while (!done) {
+        if (atomicCAS(lock, 0u, 1u) == 0u) {
+            __threadfence();
+            inside();
+            __threadfence();
+            atomicExch(lock, 0u);
+            done = true;
+        }
+    }
+}
+#endif
+TS_COLD void note(const Checks& checks, u32 slot, u32 lane, u64 address = 0, i64 first = 0, i64 second = 0, u32 used = 0) {
+    Fault* const fault = checks.faults + slot;
+    count_up(&fault->count);
+    // Later programs need not wait for the lock.
+    if (*static_cast<volatile u64*>(&fault->program) < checks.program) return;
+    locked(&fault->lock, [&] {
+        volatile Fault* const seen = fault;
+        const bool earlier = checks.program != seen->program ? checks.program < seen->program
+            : checks.sequence != seen->sequence             ? checks.sequence < seen->sequence
+                                                            : lane < seen->lane;
+        if (!earlier) return;
+        seen->program = checks.program;
+        seen->sequence = checks.sequence;
+        seen->lane = lane;
+        seen->address = address;
+        seen->first = first;
+        seen->second = second;
+        seen->used = used;
+    });
+}
+// Whether bytes of a storage belong to a tensor's view: strides nest, so an element is found by division.
+TS_COLD bool in_view(const Tensor& tensor, i64 offset, i64 length) {
+    while (true) {
+        if (offset < tensor.low || offset > tensor.high - length) return false;
+        if (tensor.solid) return true;
+        i64 rest = offset - tensor.low, room = tensor.elem;
+        for (u32 d = 0; d < tensor.dims; ++d) {
+            const i64 stride = tensor.stride[d], size = tensor.size[d];
+            const i64 index = rest / stride < size - 1 ? rest / stride : size - 1;
+            rest -= index * stride;
+            // Only the innermost dimension, if its elements touch, lets a run go on to the next index.
+            room = stride == tensor.elem ? (size - index) * tensor.elem : tensor.elem;
+        }
+        if (rest >= tensor.elem) return false;
+        if (length <= room - rest) return true;
+        offset += room - rest;
+        length -= room - rest;
+    }
+}
+// The tensor (plus one) that an address belongs to: a view that contains it, else storage around it, else 0.
+TS_COLD u32 owner(const Checks& checks, u64 address) {
+    u32 around = 0;
+    for (u32 i = 0; i < checks.count; ++i) {
+        const Tensor& tensor = checks.tensors[i];
+        const u64 offset = address - tensor.base;
+        if (offset >= tensor.length) continue;
+        if (tensor.whole || in_view(tensor, i64(offset), 1)) return i + 1;
+        if (around == 0) around = i + 1;
+    }
+    return around;
+}
+// Whether an access may happen. `tensor` is the one (plus one) that the pointer derives from; UNKNOWN where the code does not
+// say, then it is the one at the address. `mine` is true in one of the threads that hold the lane.
+constexpr u32 UNKNOWN = ~0u;
+template <int KIND, class T> TS_FN bool allowed(const Checks& checks, u32 slot, u32 tensor, const T* pointer, u32 lane, bool mine) {
+    const u64 address = reinterpret_cast<u64>(pointer), bytes = sizeof(T);
+    u32 step = 1;
+    if (tensor == UNKNOWN) {
+        tensor = owner(checks, address);
+        slot += tensor;
+        step = checks.count + 1;
+    }
+    if (tensor == 0 || address == 0) {
+        if (mine) note(checks, slot + WILD_POINTER * step, lane, address);
+        return false;
+    }
+    const Tensor& target = checks.tensors[tensor - 1];
+    const u64 offset = address - target.base;
+    if (offset > target.length || bytes > target.length - offset) {
+        if (mine) note(checks, slot + OUT_OF_BOUNDS * step, lane, address);
+        return false;
+    }
+    if ((address & (bytes - 1)) != 0) {
+        if (mine) note(checks, slot + MISALIGNED * step, lane, address);
+        return false;
+    }
+    constexpr bool writes = KIND == STORE || KIND == ATOMIC;
+    if (writes && !target.writable) {
+        if (mine) note(checks, slot + STORE_TO_INPUT * step, lane, address);
+        return false;
+    }
+    if (target.whole || in_view(target, i64(offset), i64(bytes))) return true;
+    if (mine) {
+        note(checks, slot + OUTSIDE_VIEW * step, lane, address);
+        const u32 hit = KIND == LOAD ? owner(checks, address) : 0;
+        const bool severe = KIND != LOAD
+            || (hit != 0 && hit != tensor && in_view(checks.tensors[hit - 1], i64(address - checks.tensors[hit - 1].base), 1));
+        if (severe) lower_to(&checks.faults[slot + OUTSIDE_VIEW * step].severe, checks.program);
+    }
+    return !writes;
+}
+
+// Lanes that an integer division left undefined: 0, or where they were born (slot plus one, 0 or -1 for the divisor, lane).
+template <class T> TS_FN i64 undefined_by(u32 slot, T dividend, T divisor, bool has_sign, u32 lane) {
+    const bool zero = as_unsigned(divisor) == 0;
+    const bool least = has_sign && as_signed(divisor) == -1 && as_unsigned(dividend) == unsigned_t<T>(u64(1) << (width<T> - 1));
+    return zero || least ? i64(u64(slot + 1) << 33 | u64(least) << 32 | lane) : 0;
+}
+template <class T> TS_FN bool all_zeros(T x) { return as_unsigned(x) == 0; }
+template <class T> TS_FN bool all_ones(T x) { return as_unsigned(x) == as_unsigned(wrap<T>(~u64(0))); }
+TS_FN void use(const Checks& checks, i64 birth, i64 dividend, u32 used) {
+    if (birth != 0) note(checks, u32(u64(birth) >> 33) - 1, u32(birth), 0, dividend, (birth >> 32 & 1) != 0 ? -1 : 0, used);
+}
+#endif
 
 }  // namespace ts

@@ -6,8 +6,10 @@ use std::ffi::{CString, c_void};
 
 use cudarc::driver::{DriverError, result, sys};
 use tilescope_diagnostics::{Error, Result};
+use tilescope_launch::fault::Fault;
 use tilescope_launch::{Launch, Memory, Tensor};
 
+use crate::checked;
 use crate::emit::{Generated, Parameter};
 use crate::nvrtc::Image;
 
@@ -37,6 +39,8 @@ pub struct Loaded {
 #[derive(Debug)]
 pub struct Buffers {
     addresses: Vec<(sys::CUdeviceptr, usize)>,
+    /// Of a checked build: the table of tensors and the table of faults with its size.
+    tables: Option<(sys::CUdeviceptr, sys::CUdeviceptr, usize)>,
 }
 
 /// What the driver reports, in words; `what` was being done.
@@ -172,6 +176,7 @@ impl Device {
         let total: usize = memory.allocations.iter().map(|a| a.bytes.len()).sum();
         let mut buffers = Buffers {
             addresses: Vec::new(),
+            tables: None,
         };
         for allocation in &memory.allocations {
             if allocation.deferred.is_some() {
@@ -213,6 +218,57 @@ impl Device {
         Ok(buffers)
     }
 
+    /// Gives a launch of a checked build its tables.
+    ///
+    /// # Errors
+    /// Not enough memory there.
+    pub fn watch(
+        &self,
+        buffers: &mut Buffers,
+        kernel: &Generated,
+        launch: &Launch,
+        memory: &Memory,
+    ) -> Result<()> {
+        let tensors = checked::tensor_table(launch, memory, &buffers.bases());
+        let faults = checked::fault_table(kernel.slots);
+        let what = || format!("the table of faults wants {} bytes", faults.len());
+        // SAFETY: fresh memory of these sizes, freed when the buffers are dropped, and filled within them.
+        unsafe {
+            let first = result::malloc_sync(tensors.len()).at(&what())?;
+            let second = result::malloc_sync(faults.len()).at(&what())?;
+            buffers.tables = Some((first, second, faults.len()));
+            result::memcpy_htod_sync(first, &tensors).at("copying to the GPU")?;
+            result::memcpy_htod_sync(second, &faults).at("copying to the GPU")?;
+        }
+        self.settle()
+    }
+
+    /// What a launch of a checked build found, once it is finished.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn faults(
+        &self,
+        buffers: &Buffers,
+        kernel: &Generated,
+        launch: &Launch,
+        memory: &Memory,
+    ) -> Result<Vec<Fault>> {
+        let Some((_, address, size)) = buffers.tables else {
+            return Ok(Vec::new());
+        };
+        let mut table = vec![0u8; size];
+        // SAFETY: the table has the size that it was made with.
+        unsafe { result::memcpy_dtoh_sync(&mut table, address) }.at("copying from the GPU")?;
+        Ok(checked::faults(
+            &table,
+            &kernel.places,
+            launch,
+            memory,
+            &buffers.bases(),
+        ))
+    }
+
     /// Memory for tensors, filled with repetitions of a pattern for each type; for measuring.
     ///
     /// # Errors
@@ -224,6 +280,7 @@ impl Device {
     ) -> Result<Buffers> {
         let mut buffers = Buffers {
             addresses: Vec::new(),
+            tables: None,
         };
         for tensor in tensors {
             let size = tensor.elements() as usize * tensor.dtype.bytes();
@@ -304,6 +361,8 @@ impl Device {
                     .get(id.0 as usize)
                     .map_or(0, |t| buffers.address(t)),
                 Parameter::Scalar { bits, .. } => *bits,
+                Parameter::Tensors => buffers.tables.map_or(0, |t| t.0),
+                Parameter::Faults => buffers.tables.map_or(0, |t| t.1),
             })
             .collect();
         let mut pointers: Vec<*mut c_void> =
@@ -385,6 +444,11 @@ impl Device {
 }
 
 impl Buffers {
+    /// Where each allocation begins.
+    fn bases(&self) -> Vec<u64> {
+        self.addresses.iter().map(|a| a.0).collect()
+    }
+
     /// Address of a tensor's element (0, …, 0).
     fn address(&self, tensor: &Tensor) -> u64 {
         let base = self
@@ -400,6 +464,13 @@ impl Drop for Buffers {
         for &(address, _) in &self.addresses {
             // SAFETY: allocated by `upload`, freed once; a failed context leaves nothing to do.
             let _ = unsafe { result::free_sync(address) };
+        }
+        if let Some((first, second, _)) = self.tables {
+            // SAFETY: allocated by `watch`, freed once.
+            unsafe {
+                let _ = result::free_sync(first);
+                let _ = result::free_sync(second);
+            }
         }
     }
 }

@@ -7,6 +7,7 @@
 
 pub mod analysis;
 pub mod cache;
+pub mod checked;
 pub mod device;
 pub mod emit;
 pub mod layout;

@@ -26,7 +26,7 @@ pub mod print;
 pub mod ptx;
 pub mod report;
 pub mod schedule;
-
+pub mod seen;
 pub mod simd;
 pub mod sink;
 pub mod stepping;

@@ -10,6 +10,7 @@ use crate::tape::At;
 use crate::written::Written;
 use std::collections::BTreeMap;
 use tilescope_diagnostics::Check;
+pub use tilescope_launch::fault::AccessKind;
 
 /// Identity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,26 +21,6 @@ pub struct Key {
     pub at: At,
     /// Which tensor, plus one; 0 for none.
     pub tensor: Tensor,
-}
-
-/// What kind of access a memory finding is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AccessKind {
-    /// A load.
-    Load,
-    /// A store.
-    Store,
-    /// An atomic that may write.
-    Atomic,
-    /// An atomic load.
-    AtomicLoad,
-}
-
-impl AccessKind {
-    /// True for accesses that may write.
-    pub fn writes(self) -> bool {
-        matches!(self, AccessKind::Store | AccessKind::Atomic)
-    }
 }
 
 /// What is known of an occurrence, by kind of check. Lanes are row-major numbers in the tile.

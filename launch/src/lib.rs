@@ -15,6 +15,7 @@ mod deferred;
 mod dtype;
 mod evaluated;
 pub mod expr;
+pub mod fault;
 mod file;
 mod fill;
 mod layout;

@@ -14,17 +14,21 @@ here=$(cd "$(dirname "$0")" && pwd)
 out=${1:-$here/out}
 mkdir -p "$out"
 if [ -z "$TILESCOPE_NVRTC" ]; then
-  # A Python wheel's NVRTC, where the system has none.
-  TILESCOPE_NVRTC=$(python3 -c 'import glob, site; print(next(iter(sorted(g.rsplit("/", 1)[0] for p in site.getsitepackages() for g in glob.glob(p + "/nvidia/*/lib/libnvrtc.so*"))), ""))' 2>/dev/null)
+  # A Python wheel's NVRTC (PyTorch brings one), where there is one; else the system's.
+  TILESCOPE_NVRTC=$(python3 -c 'import glob, site, sys; print(next(iter(sorted(f.rsplit("/", 1)[0] for p in [*site.getsitepackages(), site.getusersitepackages(), *sys.path] for f in glob.glob(p + "/nvidia/*/lib/libnvrtc.so*"))), ""))' 2>/dev/null)
   [ -n "$TILESCOPE_NVRTC" ] && export TILESCOPE_NVRTC || unset TILESCOPE_NVRTC
 fi
+echo "NVRTC: ${TILESCOPE_NVRTC:-the system's}"
 chmod +x "$here/gpu-runner" 2>/dev/null
-test_limit=${TEST_LIMIT:-280}
-timeout $((test_limit + 40)) "$here/gpu-runner" test --shapes "${SHAPES:-50}" --limit "$test_limit" --out "$out" "$here/kernels" "$here/ops" 2>&1 | tee "$out/test.log"
+test_limit=${TEST_LIMIT:-230}
+timeout $((test_limit + 20)) "$here/gpu-runner" test --shapes "${SHAPES:-50}" --limit "$test_limit" --out "$out" "$here/kernels" "$here/ops" >"$out/test.log" 2>&1
+echo "test: exit status $?"; tail -n 90 "$out/test.log"
 if python3 -c 'import triton, torch' 2>/dev/null; then
-  (cd "$here/bench" && timeout "${TRITON_LIMIT:-200}" python3 triton_bench.py "$out/triton.tsv" $NAMES) 2>&1 | tee "$out/triton.log"
+  (cd "$here/bench" && timeout "${TRITON_LIMIT:-170}" python3 triton_bench.py "$out/triton.tsv" $NAMES) >"$out/triton.log" 2>&1
+  echo "triton: exit status $?"
 fi
-timeout "${BENCH_LIMIT:-150}" "$here/gpu-runner" bench --beside "$out/triton.tsv" "$here/bench" 2>&1 | tee "$out/bench.log"
+timeout "${BENCH_LIMIT:-140}" "$here/gpu-runner" bench --beside "$out/triton.tsv" "$here/bench" >"$out/bench.log" 2>&1
+echo "bench: exit status $?"; sed -n '/^problem/,$p' "$out/bench.log"
 "#;
 
 /// Builds the folder `target/gpu`.

@@ -3,6 +3,7 @@
 use tilescope_diagnostics::Result;
 use tilescope_ir::attrs::{RmwKind, Semantic};
 use tilescope_ir::{Attrs, Elem, Function, OpId, Scalar, Type, ValueId};
+use tilescope_launch::fault::AccessKind;
 
 use super::loops::Body;
 use super::tile::{Bound, TileKind};
@@ -107,6 +108,11 @@ fn atomic(
         e.prepare(&tile, &access)?;
         tiles.push(tile);
     }
+    let Some(&pointer) = data.operands.first() else {
+        return Ok(());
+    };
+    let guard = e.guard(function, op, AccessKind::Atomic, pointer, elem.bytes() as u64)?;
+    super::undefined::prepare(e, pointer, &access)?;
     e.flush();
     e.note(data);
     let name = e.name_of(function, result);
@@ -123,12 +129,17 @@ fn atomic(
     for tile in &tiles {
         values.push(e.element(&mut body, tile, &access, "r")?);
     }
+    let defined = super::undefined::defined(e, &mut body, pointer, &access)?;
     e.put(&mut body);
     let mut conditions = Vec::new();
     if layout.idle_threads() != 0 {
         conditions.push(format!("(tid & {}) == 0", layout.idle_threads()));
     }
     conditions.extend(values.get(arity).cloned());
+    if let (Some(guard), Some(address)) = (guard, values.first()) {
+        let lane = e.index(&access, "r");
+        conditions.push(guard.ask(address, &lane, defined.as_deref().unwrap_or("true")));
+    }
     let call = super::loops::place(expression, &values);
     let condition = if conditions.is_empty() {
         String::from("true")
@@ -190,21 +201,28 @@ fn scalar_atomic(
     e.note(data);
     let texts: Vec<String> = values.iter().map(|&v| e.scalar(v)).collect();
     let call = super::loops::place(expression, &texts);
-    let mask = texts.get(arity).map(|m| format!(" && {m}")).unwrap_or_default();
+    let mut condition = texts.get(arity).map_or("true", |m| m.as_str()).to_string();
+    if let (Some(&pointer), Some(address)) = (values.first(), texts.first())
+        && let Some(guard) = e.guard(function, op, AccessKind::Atomic, pointer, elem.bytes() as u64)?
+    {
+        let defined =
+            super::undefined::defined(e, &mut Body::default(), pointer, &super::memory::NO_ACCESS)?;
+        let ask = guard.ask(address, "0", defined.as_deref().unwrap_or("true"));
+        condition = format!("{condition} && {ask}");
+    }
     if release {
         e.line("ts::fence();");
         e.line("ts::barrier();");
     }
     if e.uses(result) == 0 && !acquire {
-        e.line(format!("if (tid == 0{mask}) {call};"));
+        e.line(format!("if (tid == 0 && {condition}) {call};"));
         return Ok(());
     }
     let shared = e.shared(16);
     let zero = text::literal(elem, 0);
     let name = e.name_of(function, result);
     e.line(format!(
-        "if (tid == 0) *ts::at<{ctype}>{shared} = {} ? {call} : {zero};",
-        texts.get(arity).map_or("true", |m| m.as_str())
+        "if (tid == 0) *ts::at<{ctype}>{shared} = {condition} ? {call} : {zero};"
     ));
     e.line("ts::barrier();");
     if acquire {

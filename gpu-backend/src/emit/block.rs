@@ -149,6 +149,7 @@ fn target(
         facts,
         mask: Some((mask, mask_facts)),
         bytes,
+        origin: descriptor,
     };
     Ok((target, block, elem, pointer.nan))
 }
@@ -205,6 +206,7 @@ fn rows(
         facts: facts.clone(),
         mask: Some((mask, facts)),
         bytes: elem.bytes() as u64,
+        origin: descriptor,
     };
     Ok((target, elem))
 }

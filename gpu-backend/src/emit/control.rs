@@ -13,6 +13,7 @@ use tilescope_ir::{Attrs, BlockId, Function, OpCode, OpId, Successor, Type, Valu
 use super::tile::{Bound, TileKind};
 use super::{Emitter, Scope};
 use crate::analysis::Known;
+use crate::checked::provenance::{self, Provenance};
 
 /// `tt.get_program_id`.
 pub fn program_id(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
@@ -179,6 +180,7 @@ fn operands_of(function: &Function, op: OpId) -> Vec<ValueId> {
 pub fn for_(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
     e.flush();
+    super::undefined::used(e, function, op, data.operands.get(..3).unwrap_or_default())?;
     e.note(data);
     let args = e.region_args(function, op, 0).to_vec();
     let Some((&counter, carried)) = args.split_first() else {
@@ -229,6 +231,7 @@ pub fn for_(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
 pub fn if_(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
     e.flush();
+    super::undefined::used(e, function, op, &data.operands)?;
     let condition = data
         .operands
         .first()
@@ -275,6 +278,7 @@ pub fn while_(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> 
     let last = e.region(function, op, 0)?;
     let operands = operands_of(function, last);
     if let Some((&condition, values)) = operands.split_first() {
+        super::undefined::used(e, function, last, &[condition])?;
         assign(e, function, last, &passed, values)?;
         let condition = e.scalar(condition);
         e.line(format!("if (!{condition}) break;"));
@@ -455,6 +459,7 @@ impl Emitter<'_> {
             .operands
             .first()
             .map_or_else(|| String::from("false"), |&v| self.scalar(v));
+        super::undefined::used(self, function, op, data.operands.get(..1).unwrap_or_default())?;
         self.note(data);
         self.open(format!("if ({condition}) {{"));
         for (index, target) in data.successors.iter().enumerate() {
@@ -527,7 +532,14 @@ pub fn call(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     };
     let target = &module.funcs[callee];
     let facts = data.operands.iter().map(|&v| e.facts(function, v)).collect();
-    let mut scope = Scope::new(target, Known::of_function(target, facts, e.launch.grid));
+    let mut scope = Scope::new(target, Known::of_function(target, facts, e.launch.grid), callee);
+    if e.is_checked() {
+        let origins: Vec<Provenance> = data.operands.iter().map(|&v| e.provenance(v)).collect();
+        scope.origins = provenance::follow(target, &origins);
+        scope.calls = std::iter::once(data.loc)
+            .chain(e.scope().calls.iter().copied())
+            .collect();
+    }
     scope.values = target
         .params()
         .iter()

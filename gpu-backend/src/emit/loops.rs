@@ -292,7 +292,10 @@ impl Emitter<'_> {
             line: group.body.lines.len(),
             expression: place(expression, &values),
             inside: 0,
-            total: value.map_or(ALWAYS, |v| self.uses(v)),
+            // A checked build may ask for any value again, when it is used.
+            total: value
+                .filter(|_| !self.is_checked())
+                .map_or(ALWAYS, |v| self.uses(v)),
         });
         group.body.lines.push(String::new());
         self.group = Some(group);

@@ -4,13 +4,24 @@ use std::rc::Rc;
 
 use tilescope_diagnostics::Result;
 use tilescope_ir::{Attrs, Elem, Function, OpId, Shape, Type, ValueId};
+use tilescope_launch::fault::AccessKind;
 
+use super::checks::Guard;
 use super::loops::Body;
 use super::plan::WIDEST;
 use super::tile::{Bound, Tile, TileKind};
 use super::{Emitter, arith, text};
 use crate::analysis::Facts;
 use crate::layout::{Access, Layout, coordinate};
+
+/// The access of a scalar: no register is asked for.
+pub(super) const NO_ACCESS: Access = Access {
+    layout: Layout {
+        regs: Vec::new(),
+        threads: Vec::new(),
+    },
+    offset: 0,
+};
 
 /// `tt.addptr`.
 pub fn add_ptr(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
@@ -55,6 +66,8 @@ pub(super) struct Target {
     pub mask: Option<(Rc<Tile>, Facts)>,
     /// Bytes of an element.
     pub bytes: u64,
+    /// The value that says which tensor is meant: the pointers, or a descriptor.
+    pub origin: ValueId,
 }
 
 /// The operands of a plain load or store.
@@ -86,6 +99,7 @@ fn target(
         facts: e.facts(function, pointer),
         mask,
         bytes: pointee(function, pointer).map_or(1, |elem| elem.bytes()) as u64,
+        origin: pointer,
     })
 }
 
@@ -95,7 +109,9 @@ fn accessed(e: &mut Emitter<'_>, target: &Target, shape: Shape) -> Result<Access
     let access = layout.identity();
     let mut width = 1;
     let mut one_mask = true;
-    if let Some((axis, run)) = run_of(&layout, shape) {
+    if let Some((axis, run)) = run_of(&layout, shape)
+        && !e.is_checked()
+    {
         let facts = &target.facts;
         let aligned = (facts.divisible.get(axis).copied().unwrap_or(1) / target.bytes).max(1);
         let contiguous = facts.contiguous.get(axis).copied().unwrap_or(1);
@@ -109,6 +125,7 @@ fn accessed(e: &mut Emitter<'_>, target: &Target, shape: Shape) -> Result<Access
         }
     }
     e.prepare(&target.pointer, &access)?;
+    super::undefined::prepare(e, target.origin, &access)?;
     if let Some((mask, _)) = &target.mask {
         e.prepare(mask, &access)?;
     }
@@ -221,10 +238,26 @@ pub fn load(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
         e.note(data);
         let ctype = e.type_of(elem)?;
         let name = e.name_of(function, result);
-        let other = other.map_or(zero, |v| e.scalar(v));
+        let other = other.map_or_else(|| zero.clone(), |v| e.scalar(v));
         let mask = mask.map(|m| format!(", {}", e.scalar(m))).unwrap_or_default();
         let address = e.scalar(pointer);
         e.line(format!("{ctype} {name} = {other};"));
+        if let Some(guard) = e.guard(function, op, AccessKind::Load, pointer, elem.bytes() as u64)? {
+            let mask = mask.strip_prefix(", ").unwrap_or("true");
+            let defined = super::undefined::defined(e, &mut Body::default(), pointer, &NO_ACCESS)?;
+            let mine = defined.map_or_else(|| String::from("tid == 0"), |d| format!("tid == 0 && {d}"));
+            let ask = guard.ask(&address, "0", &mine);
+            let load = match volatile {
+                true => format!("ts::load_volatile(&{name}, {address}, true);"),
+                false => format!("ts::load<1>(&{name}, {address});"),
+            };
+            e.line(format!("if ({mask}) {{"));
+            e.line(format!("    if ({ask}) {load}"));
+            e.line(format!("    else {name} = {zero};"));
+            e.line("}");
+            e.bind(result, Bound::Scalar(name));
+            return Ok(());
+        }
         match volatile {
             true => {
                 let mask = if mask.is_empty() {
@@ -270,6 +303,7 @@ pub(super) fn load_tile(
     if let Some(other) = &other {
         e.prepare(other, &identity)?;
     }
+    let guard = e.guard(function, op, AccessKind::Load, target.origin, target.bytes)?;
     let mut a = accessed(e, target, shape)?;
     if volatile {
         a.width = 1;
@@ -286,7 +320,12 @@ pub(super) fn load_tile(
     }
     let address = e.element(&mut body, &a.pointer.clone(), &a.access, "r")?;
     let (mask, suffix) = mask_text(e, &mut body, &a, false)?;
+    let defined = super::undefined::defined(e, &mut body, target.origin, &a.access)?;
     e.put(&mut body);
+    if let Some(guard) = &guard {
+        checked_load(e, guard, &a, &name, &address, &mask, &zero, volatile, defined);
+        return bind_array(e, result, name, shape, elem, &a);
+    }
     match volatile {
         true => {
             let mask = if mask.is_empty() {
@@ -301,11 +340,53 @@ pub(super) fn load_tile(
             a.width
         )),
     }
+    bind_array(e, result, name, shape, elem, &a)
+}
+
+/// Ends the loop of a load, and names what it loaded.
+fn bind_array(
+    e: &mut Emitter<'_>,
+    result: ValueId,
+    name: String,
+    shape: Shape,
+    elem: Elem,
+    a: &Accessed,
+) -> Result<()> {
     e.close("}");
     let layout = a.layout.clone();
     let tile = e.make(name, shape, elem, TileKind::Array { layout });
     e.bind(result, Bound::Tile(tile));
     Ok(())
+}
+
+/// The inside of the loop of a checked load: a faulty lane is zero.
+#[allow(clippy::too_many_arguments, reason = "what a load is")]
+fn checked_load(
+    e: &mut Emitter<'_>,
+    guard: &Guard,
+    a: &Accessed,
+    name: &str,
+    address: &str,
+    mask: &str,
+    zero: &str,
+    volatile: bool,
+    defined: Option<String>,
+) {
+    let (lane, mut mine) = e.lane(&a.access, &a.layout);
+    if let Some(defined) = defined {
+        mine = format!("{mine} && {defined}");
+    }
+    let from = e.names.fresh("from");
+    let active = mask.strip_prefix(", ").unwrap_or("true");
+    let load = match volatile {
+        true => format!("ts::load_volatile(&{name}[r], {from}, true);"),
+        false => format!("ts::load<1>(&{name}[r], {from});"),
+    };
+    e.line(format!("auto const {from} = {address};"));
+    e.line(format!("if ({active}) {{"));
+    e.line(format!("    if ({}) {load}", guard.ask(&from, &lane, &mine)));
+    e.line(format!("    else {name}[r] = {zero};"));
+    e.line("}");
 }
 
 /// `tt.store`.
@@ -326,7 +407,12 @@ pub fn store(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
         e.note(data);
         let mask = mask.map(|m| format!(" && {}", e.scalar(m))).unwrap_or_default();
         let (address, value) = (e.scalar(pointer), e.scalar(value));
-        e.line(format!("if (tid == 0{mask}) *{address} = {value};"));
+        let guard = e.guard(function, op, AccessKind::Store, pointer, elem.bytes() as u64)?;
+        let defined = super::undefined::defined(e, &mut Body::default(), pointer, &NO_ACCESS)?;
+        let defined = defined.unwrap_or_else(|| String::from("true"));
+        let ask = guard.map(|guard| format!(" && {}", guard.ask(&address, "0", &defined)));
+        let ask = ask.unwrap_or_default();
+        e.line(format!("if (tid == 0{mask}{ask}) *{address} = {value};"));
         return Ok(());
     };
     let tile = match e.bound(value) {
@@ -352,6 +438,7 @@ pub(super) fn store_tile(
     let ctype = e.type_of(elem)?;
     let access = e.layout(shape).identity();
     e.prepare(tile, &access)?;
+    let guard = e.guard(function, op, AccessKind::Store, target.origin, target.bytes)?;
     let a = accessed(e, target, shape)?;
     e.note(data);
     e.open_registers(a.layout.registers(), a.width);
@@ -376,7 +463,19 @@ pub(super) fn store_tile(
     }
     let address = e.element(&mut body, &a.pointer.clone(), &a.access, "r")?;
     let (mask, suffix) = mask_text(e, &mut body, &a, true)?;
+    let defined = super::undefined::defined(e, &mut body, target.origin, &a.access)?;
     e.put(&mut body);
+    if let Some(guard) = &guard {
+        // The mask says as well which thread's the lane is.
+        let (lane, _) = e.lane(&a.access, &a.layout);
+        let to = e.names.fresh("to");
+        let active = mask.strip_prefix(", ").unwrap_or("true");
+        let ask = guard.ask(&to, &lane, defined.as_deref().unwrap_or("true"));
+        e.line(format!("auto const {to} = {address};"));
+        e.line(format!("if ({active} && {ask}) ts::store<1>({to}, {name});"));
+        e.close("}");
+        return Ok(());
+    }
     e.line(format!(
         "ts::store{suffix}<{}>({address}, {name}{mask});",
         a.width

@@ -10,6 +10,7 @@ mod arith;
 mod atomic;
 mod block;
 mod cast;
+pub(crate) mod checks;
 mod compare;
 mod control;
 mod dot;
@@ -22,17 +23,20 @@ mod reduce;
 mod shape;
 mod text;
 mod tile;
+mod undefined;
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use tilescope_diagnostics::{Error, Result};
 use tilescope_ir::{
-    BlockId, Class, Elem, FuncId, Function, Module, Op, OpId, OpVisitor, Shape, Type, ValueId, VerifiedModule,
+    BlockId, Class, Elem, FuncId, Function, LocId, Module, Op, OpId, OpVisitor, Shape, Type, ValueId, VerifiedModule,
 };
 use tilescope_launch::{Argument, Launch, TensorId};
 
 use crate::analysis::{Facts, Known};
+use crate::checked::provenance::{self, Origins};
+use crate::checked::{MAX_SLOTS, Place};
 use crate::layout::Layout;
 use plan::Plan;
 use text::Names;
@@ -66,6 +70,8 @@ pub struct Options {
     pub specialize: bool,
     /// Warps per program, instead of what the launch says.
     pub warps: Option<u32>,
+    /// Accesses, asserts and divisions are checked.
+    pub checked: bool,
 }
 
 impl Default for Options {
@@ -73,6 +79,7 @@ impl Default for Options {
         Options {
             specialize: true,
             warps: None,
+            checked: false,
         }
     }
 }
@@ -89,6 +96,10 @@ pub enum Parameter {
         /// Size.
         bytes: usize,
     },
+    /// Address of the table of tensors of a checked build.
+    Tensors,
+    /// Address of the table of faults of a checked build.
+    Faults,
 }
 
 /// A generated kernel.
@@ -104,6 +115,10 @@ pub struct Generated {
     pub shared_bytes: u32,
     /// Parameters in order, with the launch's values.
     pub parameters: Vec<Parameter>,
+    /// Of a checked build: where faults are looked for, and how many slots the table of faults has.
+    pub places: Vec<Place>,
+    /// Slots of the table of faults.
+    pub slots: u32,
 }
 
 /// Lines of the author's source, for comments; none where not to be had.
@@ -133,7 +148,8 @@ pub fn generate(
         launch,
         lines,
         plan: plan::plan(function, &known, warps),
-        scopes: vec![Scope::new(function, known)],
+        scopes: vec![Scope::new(function, known, kernel)],
+        checked: options.checked.then(checks::Checked::default),
         names: Names::default(),
         out: Vec::new(),
         indent: 1,
@@ -151,10 +167,18 @@ pub fn generate(
         last_line: None,
         map_result: None,
     };
+    if options.checked {
+        let scope = emitter.scope();
+        scope.origins = provenance::follow(function, &provenance::of_arguments(launch));
+    }
     let name = emitter.names.fresh(&function.name);
     let (parameters, signature) = emitter.parameters(function, options.specialize)?;
     emitter.body(function)?;
     emitter.flush();
+    if emitter.checked.as_ref().is_some_and(|checked| checked.slots > MAX_SLOTS) {
+        return Err(Error::unsupported(format!("`{}` is too large for a checked build", function.name))
+            .help("run it without --backend gpu: the interpreter's checks have no such limit"));
+    }
     Ok(emitter.finish(name, parameters, &signature))
 }
 
@@ -167,10 +191,16 @@ struct Scope {
     exit: Option<(String, Vec<Bound>)>,
     /// Labels of blocks of a control-flow graph.
     labels: HashMap<BlockId, String>,
+    /// The function, and the calls that led to it, innermost first.
+    id: FuncId,
+    calls: Rc<[LocId]>,
+    /// Of a checked build: what pointers derive from, and lanes without a value.
+    origins: Origins,
+    undefined: HashMap<ValueId, undefined::Undefined>,
 }
 
 impl Scope {
-    fn new(function: &Function, known: Known) -> Scope {
+    fn new(function: &Function, known: Known, id: FuncId) -> Scope {
         let mut uses: HashMap<ValueId, u32> = HashMap::new();
         for (_, op) in function.ops.iter() {
             for &value in op
@@ -187,6 +217,10 @@ impl Scope {
             uses,
             exit: None,
             labels: HashMap::new(),
+            id,
+            calls: [].into(),
+            origins: Origins::new(),
+            undefined: HashMap::new(),
         }
     }
 }
@@ -198,6 +232,7 @@ pub(crate) struct Emitter<'m> {
     lines: Lines<'m>,
     plan: Plan,
     scopes: Vec<Scope>,
+    checked: Option<checks::Checked>,
     names: Names,
     out: Vec<String>,
     indent: usize,
@@ -280,6 +315,11 @@ impl<'m> Emitter<'m> {
             };
             self.bind(param, bound);
         }
+        if self.checked.is_some() {
+            parameters.extend([Parameter::Tensors, Parameter::Faults]);
+            signature.push(String::from("const ts::Tensor* tensor_table"));
+            signature.push(String::from("ts::Fault* fault_table"));
+        }
         Ok((parameters, signature.join(", ")))
     }
 
@@ -287,17 +327,28 @@ impl<'m> Emitter<'m> {
         let small = self.shared_small.next_multiple_of(16);
         let shared_bytes = small + self.shared_big;
         let threads = 32u32 << self.plan.warps;
-        let mut source = format!("// {name}: generated by tilescope.\n#include \"{HEADER_NAME}\"\n\n");
+        let (is_checked, tensors) = (self.checked.is_some(), self.launch.tensors.len());
+        let checked = if is_checked { "#define TILESCOPE_CHECKED\n" } else { "" };
+        let mut source =
+            format!("// {name}: generated by tilescope.\n{checked}#include \"{HEADER_NAME}\"\n\n");
         for line in &self.tables {
             source.push_str(line);
             source.push('\n');
         }
+        let [x, y, _] = self.launch.grid;
+        let (places, slots) = self.checked.map_or((Vec::new(), 0), |c| (c.places, c.slots));
         source.push_str(&format!("TS_KERNEL({threads}) {name}({signature}) {{\n"));
         source.push_str("    const int tid = ts::thread();\n");
         if shared_bytes > 0 {
             source.push_str("    TS_SHARED(shared_bytes);\n");
             source.push_str("    unsigned char* const shared = shared_bytes;\n");
             source.push_str(&format!("    constexpr int BIG = {small};\n"));
+        }
+        if is_checked {
+            source.push_str(&format!(
+                "    const ts::u64 program = ts::program_id(0) + {x}ull * (ts::program_id(1) + {y}ull * ts::program_id(2));\n\
+                 \x20   ts::Checks checks = {{tensor_table, {tensors}u, fault_table, program, 0}};\n"
+            ));
         }
         for line in &self.prologue {
             source.push_str(&format!("    {line}\n"));
@@ -313,6 +364,8 @@ impl<'m> Emitter<'m> {
             threads,
             shared_bytes,
             parameters,
+            places,
+            slots,
         }
     }
 
@@ -498,6 +551,7 @@ impl<'m> Emitter<'m> {
             return Err(self.unsupported(function, op, "a kernel of this size"));
         }
         self.visit(function, op)?;
+        undefined::follow(self, function, op)?;
         self.depth -= 1;
         Ok(())
     }
@@ -601,8 +655,8 @@ delegate! {
     condition => control::nothing;
     br => control::br;
     cond_br => control::cond_br;
-    assert => control::nothing;
-    assume => control::nothing;
+    assert => checks::must_hold;
+    assume => checks::must_hold;
     print => refuse;
     barrier => control::barrier;
     grid_dependency => control::nothing;

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use libtest_mimic::Failed;
-use tilescope_diagnostics::Source;
+use tilescope_diagnostics::{Finding, Source};
 use tilescope_gpu_backend::{Generated, Options, generate};
 use tilescope_interpreter::{Control, Prepared};
 use tilescope_ir::{FuncId, VerifiedModule};
 use tilescope_launch::expr::Value;
+use tilescope_launch::fault::Fault;
 use tilescope_launch::{Bound, Dtype, Files, Launch, LaunchFile, Memory, Overrides, Signature};
 
 /// Sizes that the fibers of a test get through, in place of those in the launch file.
@@ -169,6 +170,11 @@ impl Case {
 
     /// The memory as the interpreter leaves it.
     pub fn interpret(&self) -> Result<Memory, Failed> {
+        Ok(self.check()?.0)
+    }
+
+    /// The memory as the interpreter leaves it, and what it finds.
+    pub fn check(&self) -> Result<(Memory, Vec<Finding>), Failed> {
         let mut memory = self.memory()?;
         let control = Control {
             cancel: &AtomicBool::new(false),
@@ -177,15 +183,25 @@ impl Case {
         let options = tilescope_interpreter::Options::default();
         let prepared = Prepared::new(&self.module, self.function, self.launch(), options)
             .map_err(|e| format!("{e:?}"))?;
-        prepared
+        let outcome = prepared
             .run(&mut memory, &control)
             .map_err(|e| format!("{e:?}"))?;
-        Ok(memory)
+        Ok((memory, outcome.findings))
+    }
+
+    /// What a checked build saw, in the interpreter's words.
+    #[allow(dead_code, reason = "of checked builds")]
+    pub fn findings_of(&self, faults: &[Fault]) -> Result<Vec<Finding>, Failed> {
+        let options = tilescope_interpreter::Options::default();
+        let prepared = Prepared::new(&self.module, self.function, self.launch(), options)
+            .map_err(|e| format!("{e:?}"))?;
+        Ok(prepared.findings_of(&mut self.memory()?, faults))
     }
 
     /// Fails where outputs differ by more than their type's tolerance.
     pub fn compare(&self, expected: &Memory, actual: &[Vec<u8>]) -> Result<(), Failed> {
-        for tensor in self.bound.tensors() {
+        // Addresses are each engine's own.
+        for tensor in self.bound.tensors().iter().filter(|t| t.pointers.is_empty()) {
             let index = tensor.allocation.0 as usize;
             let mut other = Memory::default();
             for (allocation, bytes) in expected.allocations.iter().zip(actual) {

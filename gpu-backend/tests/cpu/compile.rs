@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 
 use libtest_mimic::Failed;
 use tilescope_gpu_backend::emit::{CPU_HEADER, HEADER, HEADER_NAME};
-use tilescope_gpu_backend::{Generated, Parameter};
+use tilescope_gpu_backend::{Generated, Parameter, checked};
+use tilescope_launch::fault::Fault;
 
 use crate::case::Case;
 
@@ -34,9 +35,47 @@ fn main_of(case: &Case, generated: &Generated) -> String {
                 format!("of<{index}>(kernel, memory[{}] + {offset})", tensor.allocation.0)
             }
             Parameter::Scalar { bits, .. } => format!("number<{index}>(kernel, {bits}ull)"),
+            Parameter::Tensors => String::from("tensors"),
+            Parameter::Faults => String::from("faults"),
         })
         .collect();
     let grid: Vec<String> = launch.grid.iter().map(u64::to_string).collect();
+    // Arrays of pointers: the addresses are this program's.
+    let mut pointers = String::new();
+    for tensor in &launch.tensors {
+        for run in tensor.runs() {
+            for i in 0..run.count {
+                let Some(target) = tensor.pointers.get((run.first + i) as usize) else {
+                    continue;
+                };
+                let target = &launch.tensors[target.0 as usize];
+                pointers.push_str(&format!(
+                    "    *reinterpret_cast<unsigned char**>(memory[{}] + {}) = memory[{}] + {};\n",
+                    tensor.allocation.0,
+                    (run.position + i as i64 * run.stride) * 8,
+                    target.allocation.0,
+                    target.offset * target.dtype.bytes() as i64
+                ));
+            }
+        }
+    }
+    // Of a checked build: the tables, whose addresses are this program's.
+    let tables = match generated.slots > 0 || !generated.places.is_empty() {
+        false => String::new(),
+        true => {
+            let owners: Vec<String> = launch.tensors.iter().map(|t| t.allocation.0.to_string()).collect();
+            format!(
+                r#"
+    auto* const faults = reinterpret_cast<ts::Fault*>(memory.back());
+    auto* const tensors = reinterpret_cast<ts::Tensor*>(memory[memory.size() - 2]);
+    const unsigned owners[] = {{{} 0}};
+    for (size_t i = 0; i < {}; ++i) tensors[i].base = reinterpret_cast<ts::u64>(memory[owners[i]]);
+"#,
+                owners.iter().map(|o| format!("{o}, ")).collect::<String>(),
+                owners.len()
+            )
+        }
+    };
     format!(
         r#"
 #include <tuple>
@@ -58,10 +97,13 @@ int main() {{
         memory.push_back(p);
         sizes.push_back(size);
     }}
+    {pointers}
+    {tables}
     const unsigned grid[3] = {{{}}};
     auto const kernel = &{};
     ts::cpu::run(grid, {}, {}, [&] {{ kernel({}); }});
     for (size_t i = 0; i < memory.size(); ++i) fwrite(memory[i], 1, sizes[i], stdout);
+    for (unsigned char* p : memory) fwrite(&p, 1, 8, stdout);
     return 0;
 }}
 "#,
@@ -113,18 +155,28 @@ pub fn compile(name: &str, case: &Case, generated: &Generated) -> Result<PathBuf
     }
 }
 
-/// Runs the program on the case's memory; gives its allocations afterwards.
-pub fn execute(program: &Path, case: &Case) -> Result<Vec<Vec<u8>>, Failed> {
+/// Runs the program on the case's memory; gives its allocations afterwards, and what a checked build found.
+pub fn execute(
+    program: &Path,
+    case: &Case,
+    generated: &Generated,
+) -> Result<(Vec<Vec<u8>>, Vec<Fault>), Failed> {
     let memory = case.memory()?;
+    let is_checked = !generated.places.is_empty();
+    let mut blocks: Vec<Vec<u8>> = memory.allocations.iter().map(|a| a.bytes.to_vec()).collect();
+    if is_checked {
+        blocks.push(checked::tensor_table(case.launch(), &memory, &[]));
+        blocks.push(checked::fault_table(generated.slots));
+    }
     let mut child = Command::new(program)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
     let mut input = Vec::new();
-    for allocation in &memory.allocations {
-        input.extend((allocation.bytes.len() as u64).to_le_bytes());
-        input.extend_from_slice(&allocation.bytes);
+    for block in &blocks {
+        input.extend((block.len() as u64).to_le_bytes());
+        input.extend_from_slice(block);
     }
     let mut stdin = child.stdin.take().ok_or("no stdin")?;
     let writer = std::thread::spawn(move || stdin.write_all(&input));
@@ -135,13 +187,25 @@ pub fn execute(program: &Path, case: &Case) -> Result<Vec<Vec<u8>>, Failed> {
         return Err(format!("{} ended with {}: {log}", program.display(), output.status).into());
     }
     let mut rest = &output.stdout[..];
-    let mut allocations = Vec::new();
-    for allocation in &memory.allocations {
-        let (bytes, after) = rest
-            .split_at_checked(allocation.bytes.len())
-            .ok_or("output too short")?;
-        allocations.push(bytes.to_vec());
-        rest = after;
+    let mut take = |bytes: usize| -> Result<Vec<u8>, Failed> {
+        let (head, tail) = rest.split_at_checked(bytes).ok_or("output too short")?;
+        rest = tail;
+        Ok(head.to_vec())
+    };
+    let mut after: Vec<Vec<u8>> = Vec::new();
+    for block in &blocks {
+        after.push(take(block.len())?);
     }
-    Ok(allocations)
+    let addresses = take(8 * blocks.len())?;
+    let bases: Vec<u64> = addresses
+        .chunks_exact(8)
+        .map(|b| u64::from_le_bytes(b.try_into().unwrap_or_default()))
+        .collect();
+    let mut faults = Vec::new();
+    if is_checked {
+        let table = after.pop().unwrap_or_default();
+        after.pop();
+        faults = checked::faults(&table, &generated.places, case.launch(), &memory, &bases);
+    }
+    Ok((after, faults))
 }

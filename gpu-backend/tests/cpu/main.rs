@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 
 use case::Case;
 use libtest_mimic::{Arguments, Failed, Trial};
+use tilescope_diagnostics::Check;
+use tilescope_gpu_backend::Options;
 
 /// Kernels that no code is generated for yet, and a word of the refusal.
 const REFUSED: &[(&str, &str)] = &[
@@ -46,6 +48,22 @@ fn main() {
             trials.push(trial.with_ignored_flag(compiler.is_none()));
         }
     }
+    let fail = root.join("../tests/fail");
+    for path in launches(&fail) {
+        let name = path
+            .strip_prefix(&fail)
+            .unwrap_or(&path)
+            .to_string_lossy()
+            .replace(".launch.toml", "");
+        if name.starts_with("step-limit") {
+            // These never end, and a GPU has no limit of steps.
+            continue;
+        }
+        let trial = Trial::test(format!("fail/{name}"), move || {
+            checked(&path, &format!("fail-{}", name.replace('/', "-")))
+        });
+        trials.push(trial.with_ignored_flag(compiler.is_none()));
+    }
     libtest_mimic::run(&arguments, trials).exit();
 }
 
@@ -73,7 +91,7 @@ fn run(path: &Path, name: &str) -> Result<(), Failed> {
         eprintln!("skipped: {name}: its tensors are too large to be copied");
         return Ok(());
     }
-    let generated = match case.generate(tilescope_gpu_backend::Options::default()) {
+    let generated = match case.generate(Options::default()) {
         Ok(generated) => generated,
         Err(error) => {
             return match REFUSED.iter().find(|(refused, _)| *refused == name) {
@@ -90,6 +108,32 @@ fn run(path: &Path, name: &str) -> Result<(), Failed> {
     }
     let expected = case.interpret()?;
     let program = compile::compile(name, &case, &generated)?;
-    let actual = compile::execute(&program, &case)?;
+    let (actual, _) = compile::execute(&program, &case, &generated)?;
     case.compare(&expected, &actual)
+}
+
+/// Checks that a checked build does not have.
+const OF_THE_INTERPRETER: &[Check] = &[Check::UnwrittenOutput, Check::HintViolated, Check::OutputMismatch];
+
+/// A kernel with a fault, or its twin, in a checked build: the same findings as the interpreter's, word for word, and the same memory.
+fn checked(path: &Path, name: &str) -> Result<(), Failed> {
+    let case = Case::open(path, &[])?;
+    let options = Options {
+        checked: true,
+        ..Options::default()
+    };
+    let generated = case.generate(options)?;
+    let (memory, mut expected) = case.check()?;
+    expected.retain(|finding| !OF_THE_INTERPRETER.contains(&finding.check));
+    let program = compile::compile(name, &case, &generated)?;
+    let (actual, faults) = compile::execute(&program, &case, &generated)?;
+    let found = case.findings_of(&faults)?;
+    if found != expected {
+        return Err(format!("found {found:#?}\nexpected {expected:#?}").into());
+    }
+    // What a lane without a quotient is, is for nobody to say.
+    match expected.iter().any(|finding| finding.check == Check::DivByZero) {
+        true => Ok(()),
+        false => case.compare(&memory, &actual),
+    }
 }
