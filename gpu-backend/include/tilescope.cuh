@@ -702,6 +702,28 @@ template <class T> TS_FN T compare_swap(T* at, T expected, T desired) {
     return bits_as<T>(compare_swap_bits(reinterpret_cast<W*>(at), bits_as<W>(expected), bits_as<W>(desired)));
 }
 template <class T> TS_FN T atomic_read(const T* at) { T value; load_volatile(&value, at, true); return value; }
+template <class T> TS_FN void atomic_write(T* at, T value) {
+    using W = typename word_of<sizeof(T)>::type;
+    *reinterpret_cast<volatile W*>(at) = bits_as<W>(value);
+}
+// Waits until memory holds a value, for so many nanoseconds at most (less than 0: for ever); whether it did.
+#ifdef TILESCOPE_CPU
+// Programs run one after the other: what is not there yet does not come.
+TS_FN u64 nanoseconds() { return 0; }
+TS_FN void breathe() { fprintf(stderr, "a program waits for one that comes later\n"); exit(4); }
+#else
+TS_FN u64 nanoseconds() { u64 now; asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)); return now; }
+TS_FN void breathe() { __nanosleep(100); }
+#endif
+template <class T> TS_FN bool poll(const T* at, T expected, i64 limit) {
+    using W = typename word_of<sizeof(T)>::type;
+    const u64 start = limit < 0 ? 0 : nanoseconds();
+    while (true) {
+        if (bits_as<W>(atomic_read(at)) == bits_as<W>(expected)) return true;
+        if (limit >= 0 && nanoseconds() - start >= u64(limit)) return false;
+        breathe();
+    }
+}
 
 #ifdef TILESCOPE_CHECKED
 // ---- Checks. In a checked build every access asks first; the first fault of each kind and place comes back in a table.

@@ -19,6 +19,7 @@ const PLAIN_SHARED: u32 = 48 << 10;
 /// A device, with a context and a stream.
 #[derive(Debug)]
 pub struct Device {
+    context: sys::CUcontext,
     stream: sys::CUstream,
     name: String,
     capability: (i32, i32),
@@ -41,6 +42,8 @@ pub struct Buffers {
     addresses: Vec<(sys::CUdeviceptr, usize)>,
     /// Of a checked build: the table of tensors and the table of faults with its size.
     tables: Option<(sys::CUdeviceptr, sys::CUdeviceptr, usize)>,
+    /// Memory that the kernel has for itself; 0 for none.
+    scratch: sys::CUdeviceptr,
 }
 
 /// What the driver reports, in words; `what` was being done.
@@ -64,6 +67,14 @@ fn translated(error: DriverError, what: &str) -> Box<Error> {
     }
 }
 
+fn architecture((major, minor): (i32, i32)) -> String {
+    let suffix = if major >= 9 { "a" } else { "" };
+    format!("sm_{major}{minor}{suffix}")
+}
+
+// SAFETY: context and stream are handles of the process; the driver may be called from any thread that made the context current.
+unsafe impl Send for Device {}
+
 trait Translate<T> {
     fn at(self, what: &str) -> Result<T>;
 }
@@ -80,6 +91,14 @@ impl Device {
     /// # Errors
     /// Unsupported, without a driver or such a device.
     pub fn open(ordinal: u32) -> Result<Device> {
+        Device::open_telling(ordinal, |_| ())
+    }
+
+    /// The same; says the architecture as soon as it is known, which is long before a context is made.
+    ///
+    /// # Errors
+    /// Unsupported, without a driver or such a device.
+    pub fn open_telling(ordinal: u32, tell: impl FnOnce(&str)) -> Result<Device> {
         // SAFETY: loads a library by its well-known name; its initialisers are NVIDIA's.
         if !unsafe { sys::is_culib_present() } {
             return Err(Error::unsupported(
@@ -104,6 +123,7 @@ impl Device {
             attribute(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR).at("asking for its kind")?,
             attribute(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR).at("asking for its kind")?,
         );
+        tell(&architecture(capability));
         let most_shared = attribute(A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
             .at("asking for its memory")?;
         // SAFETY: the primary context is kept for the process's lifetime.
@@ -112,6 +132,7 @@ impl Device {
         unsafe { result::ctx::set_current(context) }.at("making a context")?;
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking).at("making a stream")?;
         Ok(Device {
+            context,
             stream,
             name: result::device::get_name(device).unwrap_or_default(),
             capability,
@@ -132,9 +153,16 @@ impl Device {
 
     /// The architecture to compile for: `sm_90a`.
     pub fn architecture(&self) -> String {
-        let (major, minor) = self.capability;
-        let suffix = if major >= 9 { "a" } else { "" };
-        format!("sm_{major}{minor}{suffix}")
+        architecture(self.capability)
+    }
+
+    /// Makes the device usable in this thread, where another one opened it.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn enter(&self) -> Result<()> {
+        // SAFETY: the primary context is kept for the process's lifetime.
+        unsafe { result::ctx::set_current(self.context) }.at("taking over a context")
     }
 
     /// Loads a compiled kernel.
@@ -152,7 +180,7 @@ impl Device {
         let module =
             unsafe { result::module::load_data(image.code.as_ptr().cast()) }.at("loading the kernel")?;
         let name = CString::new(kernel.name.as_str()).unwrap_or_default();
-        // SAFETY: the module was just loaded.
+        // SAFETY: the module was just loaded, and is of use only while it is.
         let function = unsafe { result::module::get_function(module, name) }.at("finding the kernel")?;
         if kernel.shared_bytes > PLAIN_SHARED {
             let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -177,6 +205,7 @@ impl Device {
         let mut buffers = Buffers {
             addresses: Vec::new(),
             tables: None,
+            scratch: 0,
         };
         for allocation in &memory.allocations {
             if allocation.deferred.is_some() {
@@ -243,6 +272,25 @@ impl Device {
         self.settle()
     }
 
+    /// Gives a launch the memory that its kernel wants for itself.
+    ///
+    /// # Errors
+    /// Not enough memory there.
+    pub fn scratch(&self, buffers: &mut Buffers, kernel: &Generated, launch: &Launch) -> Result<()> {
+        let bytes = kernel.parameters.iter().map(|parameter| match parameter {
+            Parameter::Scratch { bytes } => *bytes,
+            _ => 0,
+        });
+        let programs = launch.grid.iter().fold(1u64, |n, &g| n.saturating_mul(g));
+        let bytes = bytes.max().unwrap_or(0).saturating_mul(programs);
+        if bytes > 0 {
+            // SAFETY: fresh memory of that size, freed when the buffers are dropped.
+            buffers.scratch = unsafe { result::malloc_sync(bytes as usize) }
+                .at(&format!("the kernel wants {bytes} bytes for itself"))?;
+        }
+        Ok(())
+    }
+
     /// What a launch of a checked build found, once it is finished.
     ///
     /// # Errors
@@ -281,6 +329,7 @@ impl Device {
         let mut buffers = Buffers {
             addresses: Vec::new(),
             tables: None,
+            scratch: 0,
         };
         for tensor in tensors {
             let size = tensor.elements() as usize * tensor.dtype.bytes();
@@ -363,6 +412,7 @@ impl Device {
                 Parameter::Scalar { bits, .. } => *bits,
                 Parameter::Tensors => buffers.tables.map_or(0, |t| t.0),
                 Parameter::Faults => buffers.tables.map_or(0, |t| t.1),
+                Parameter::Scratch { .. } => buffers.scratch,
             })
             .collect();
         let mut pointers: Vec<*mut c_void> =
@@ -380,6 +430,18 @@ impl Device {
             )
         }
         .at("starting the kernel")
+    }
+
+    /// Whether everything that was started has ended.
+    ///
+    /// # Errors
+    /// What went wrong in a kernel.
+    pub fn is_finished(&self) -> Result<bool> {
+        // SAFETY: the stream is this device's own.
+        match unsafe { sys::cuStreamQuery(self.stream) } {
+            sys::cudaError_enum::CUDA_ERROR_NOT_READY => Ok(false),
+            other => other.result().at("running the kernel").map(|()| true),
+        }
     }
 
     /// Waits for everything that was started.
@@ -464,6 +526,10 @@ impl Drop for Buffers {
         for &(address, _) in &self.addresses {
             // SAFETY: allocated by `upload`, freed once; a failed context leaves nothing to do.
             let _ = unsafe { result::free_sync(address) };
+        }
+        if self.scratch != 0 {
+            // SAFETY: allocated by `Device::scratch`, freed once.
+            let _ = unsafe { result::free_sync(self.scratch) };
         }
         if let Some((first, second, _)) = self.tables {
             // SAFETY: allocated by `watch`, freed once.

@@ -1,6 +1,6 @@
 //! Tensor descriptors and block pointers: plain loads and stores whose addresses and masks are formulas of the coordinates.
 //!
-//! Left out: the bulk copy engine, reductions through descriptors, block pointers.
+//! Left out: the bulk copy engine, block pointers.
 
 use std::rc::Rc;
 
@@ -50,7 +50,7 @@ pub fn advance(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()>
 }
 
 /// The block of a descriptor that starts at these coordinates: pointers and masks.
-fn target(
+pub(super) fn target(
     e: &mut Emitter<'_>,
     function: &Function,
     op: OpId,
@@ -236,7 +236,7 @@ pub fn descriptor_scatter(e: &mut Emitter<'_>, function: &Function, op: OpId) ->
 }
 
 /// The same elements in another shape of as many.
-fn reshaped(e: &mut Emitter<'_>, tile: Rc<Tile>, shape: Shape) -> Rc<Tile> {
+pub(super) fn reshaped(e: &mut Emitter<'_>, tile: Rc<Tile>, shape: Shape) -> Rc<Tile> {
     match tile.shape == shape {
         true => tile,
         false => {

@@ -100,6 +100,11 @@ pub enum Parameter {
     Tensors,
     /// Address of the table of faults of a checked build.
     Faults,
+    /// Address of memory that the kernel has for itself, of so many bytes per program; of Triton's kernels.
+    Scratch {
+        /// Bytes per program.
+        bytes: u64,
+    },
 }
 
 /// A generated kernel.
@@ -631,12 +636,12 @@ delegate! {
     descriptor_store => block::descriptor_store;
     descriptor_gather => block::descriptor_gather;
     descriptor_scatter => block::descriptor_scatter;
-    descriptor_reduce => refuse;
+    descriptor_reduce => atomic::descriptor_reduce;
     atomic_rmw => atomic::atomic_rmw;
     atomic_cas => atomic::atomic_cas;
-    atomic_load => refuse;
-    atomic_store => refuse;
-    atomic_poll => refuse;
+    atomic_load => atomic::atomic_load;
+    atomic_store => atomic::atomic_store;
+    atomic_poll => atomic::atomic_poll;
     reduce => reduce::reduce;
     scan => reduce::scan;
     map_elementwise => map::map_elementwise;

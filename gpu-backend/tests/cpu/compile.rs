@@ -37,6 +37,7 @@ fn main_of(case: &Case, generated: &Generated) -> String {
             Parameter::Scalar { bits, .. } => format!("number<{index}>(kernel, {bits}ull)"),
             Parameter::Tensors => String::from("tensors"),
             Parameter::Faults => String::from("faults"),
+            Parameter::Scratch { .. } => String::from("nullptr"),
         })
         .collect();
     let grid: Vec<String> = launch.grid.iter().map(u64::to_string).collect();
