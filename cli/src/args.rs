@@ -20,7 +20,8 @@ Environment:
   NO_COLOR       turns colours off
   TILESCOPE_CPU  scalar, avx2 or avx512: the vector instructions to use; results have the same bits with each
   TILESCOPE_NVRTC  the folder of libnvrtc.so, where the system does not find it
-  TILESCOPE_CACHE  the folder of kernels compiled for GPUs";
+  TILESCOPE_CACHE  the folder of kernels compiled for GPUs
+  TILESCOPE_PYTHON  the Python that has Triton, for --backend triton [default: python3]";
 
 /// Checks, runs and explains Triton tile kernels on the CPU: no GPU, no Python, no Triton.
 #[derive(Debug, Parser)]
@@ -93,8 +94,10 @@ pub enum Command {
 pub enum Backend {
     /// The interpreter, with all checks
     Cpu,
-    /// A GPU, by CUDA C++ through NVRTC, without checks
+    /// A GPU, by CUDA C++ through NVRTC
     Gpu,
+    /// A GPU, by what Triton's own compiler makes of the kernel, without checks
+    Triton,
 }
 
 /// Options of a run.
@@ -106,6 +109,9 @@ pub struct RunOptions {
     /// Which GPU
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub device: u32,
+    /// On a GPU: one code for all values of integer arguments, instead of code for those of this launch
+    #[arg(long)]
+    pub no_specialize: bool,
     /// Form of the report
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -235,6 +241,12 @@ pub struct Emit {
     /// The GPU that PTX and resources are for
     #[arg(long, value_name = "SM", default_value = "sm_90a")]
     pub arch: String,
+    /// Code for a GPU with the checks of `check --backend gpu`
+    #[arg(long)]
+    pub checked: bool,
+    /// One code for all values of integer arguments, instead of code for those of this launch
+    #[arg(long)]
+    pub no_specialize: bool,
     /// Which form.
     #[command(flatten)]
     pub form: EmitForm,
@@ -256,6 +268,9 @@ pub struct EmitForm {
     /// PTX for this launch (needs NVRTC, no GPU)
     #[arg(long)]
     pub ptx: bool,
+    /// Which thread of a program holds which element of its tiles on a GPU, as pictures
+    #[arg(long)]
+    pub layout: bool,
     /// Registers, spills, shared memory and threads of the launch's kernel on a GPU (needs NVRTC, no GPU)
     #[arg(long)]
     pub resources: bool,

@@ -285,14 +285,15 @@ impl Opened {
     pub fn run(&self, how: &How<'_>) -> Result<Done> {
         let options = how.interpreter();
         let launches = 0..self.kernels.len();
-        let engine = match how.options.backend {
+        let mut engine = match how.options.backend {
             Backend::Cpu => Engine::Interpreter(
                 launches
                     .clone()
                     .map(|i| self.prepare(i, options))
                     .collect::<Result<_>>()?,
             ),
-            Backend::Gpu => Engine::Gpu(Gpu::open(how.options.device)?),
+            Backend::Gpu => Engine::Gpu(Gpu::open(self, how, false)?),
+            Backend::Triton => Engine::Gpu(Gpu::open(self, how, true)?),
         };
         let mut memory = self.bound.allocate(&self.files, available_memory())?;
         let expected = match how.expect {
@@ -301,7 +302,7 @@ impl Opened {
         };
         let mut launched = Vec::new();
         for (index, launch) in self.bound.launches.iter().enumerate() {
-            let mut one = match &engine {
+            let mut one = match &mut engine {
                 Engine::Interpreter(prepared) => run_one(&prepared[index], launch, &mut memory, how)?,
                 Engine::Gpu(gpu) => gpu.run(self, index, &mut memory)?,
             };
@@ -336,7 +337,7 @@ impl Opened {
         if let Some(first) = launched.first_mut() {
             first.notes = self.bound.notes.clone();
             if let Engine::Gpu(gpu) = &engine {
-                first.notes.push(gpu.note());
+                first.notes.extend(gpu.notes());
             } else if !how.checks {
                 first.notes.push(String::from("run without checks"));
             }

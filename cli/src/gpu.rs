@@ -1,25 +1,56 @@
-//! The second engine: generated CUDA C++ on a GPU, through NVRTC and the driver, with a cache of compiled kernels.
+//! The second engine: a launch's kernel on a GPU, compiled by us through NVRTC (with a cache of compiled kernels) or by Triton.
 
 use std::path::PathBuf;
-use std::time::Instant;
+use std::sync::OnceLock;
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
-use tilescope_diagnostics::{Error, Launched};
+use tilescope_diagnostics::{Error, Finding, Launched};
 use tilescope_gpu_backend::cache::Cache;
 use tilescope_gpu_backend::device::Device;
 use tilescope_gpu_backend::nvrtc::Form;
 use tilescope_gpu_backend::{Generated, Image, Nvrtc, Options, generate};
 use tilescope_launch::{Launch, Memory};
 
-use crate::engine::{Kernel, Opened};
+use crate::engine::{How, Kernel, Opened};
+use crate::{interrupt, triton};
 
 type Result<T> = std::result::Result<T, Box<Error>>;
 
-/// A device and a compiler.
+/// When the process began.
+static STARTED: OnceLock<Instant> = OnceLock::new();
+
+/// Remembers when the process began: what a first result takes is counted from there.
+pub fn begin() {
+    STARTED.get_or_init(Instant::now);
+}
+
+/// Who compiles.
+#[derive(Debug, Clone, Copy)]
+enum Compiler {
+    Nvrtc(Nvrtc),
+    Triton,
+}
+
+/// How long something took, told once it is over.
+#[derive(Debug, Default)]
+struct Phases {
+    driver: Duration,
+    compile: Duration,
+    cached: usize,
+    kernels: usize,
+    first: Option<Duration>,
+}
+
+/// A device, and the kernels of a launch file for it.
 #[derive(Debug)]
 pub struct Gpu {
     device: Device,
-    nvrtc: Nvrtc,
-    cache: Option<Cache>,
+    kernels: Vec<(Generated, Image)>,
+    compiler: String,
+    checked: bool,
+    phases: Phases,
 }
 
 /// The folder of compiled kernels: `$TILESCOPE_CACHE`, else `tilescope` in the user's folder for caches.
@@ -48,62 +79,124 @@ pub fn nvrtc() -> Result<Nvrtc> {
 ///
 /// # Errors
 /// What is not supported, by name and place.
-pub fn generated(opened: &Opened, launch: usize) -> Result<Generated> {
+pub fn generated(opened: &Opened, launch: usize, options: Options) -> Result<Generated> {
     let kernel: &Kernel = &opened.kernels[launch];
     let lines = |file: &str, line: u32| opened.source_line(launch, file, line);
     generate(
         &kernel.module,
         kernel.function,
         &opened.bound.launches[launch],
-        Options::default(),
+        options,
         &lines,
     )
 }
 
+/// Opens the device in another thread: that takes as long as compiling does. Gives its architecture at once when it is known.
+fn open_device(ordinal: u32) -> Result<(String, JoinHandle<(Result<Device>, Duration)>)> {
+    let (tell, told) = channel();
+    let opening = std::thread::spawn(move || {
+        let started = Instant::now();
+        let device = Device::open_telling(ordinal, |architecture| {
+            let _ = tell.send(architecture.to_string());
+        });
+        (device, started.elapsed())
+    });
+    match told.recv() {
+        Ok(architecture) => Ok((architecture, opening)),
+        // Nothing was told: the device is not there.
+        Err(_) => match opening.join() {
+            Ok((Err(error), _)) => Err(error),
+            _ => Err(Error::unsupported("the GPU's driver does not answer")),
+        },
+    }
+}
+
 impl Gpu {
-    /// Opens a device.
+    /// Opens a device and compiles all launches of a file for it.
     ///
     /// # Errors
-    /// What is missing.
-    pub fn open(ordinal: u32) -> Result<Gpu> {
+    /// What is missing; what is not supported, by name and place.
+    pub fn open(opened: &Opened, how: &How<'_>, by_triton: bool) -> Result<Gpu> {
+        let (architecture, opening) = open_device(how.options.device)?;
+        let compiler = match by_triton {
+            true => Compiler::Triton,
+            false => Compiler::Nvrtc(nvrtc()?),
+        };
+        let started = Instant::now();
+        let mut phases = Phases::default();
+        let options = Options {
+            checked: how.checks && !by_triton,
+            specialize: !how.options.no_specialize,
+            ..Options::default()
+        };
+        let (mut kernels, mut name) = (Vec::new(), String::from("NVRTC"));
+        for index in 0..opened.kernels.len() {
+            kernels.push(match compiler {
+                Compiler::Nvrtc(nvrtc) => {
+                    let kernel = generated(opened, index, options)?;
+                    let (image, was_cached) = compile(nvrtc, &kernel, &architecture)?;
+                    phases.cached += usize::from(was_cached);
+                    (kernel, image)
+                }
+                Compiler::Triton => {
+                    let launch = &opened.bound.launches[index];
+                    let (kernel, image, version) =
+                        triton::compile(&opened.kernels[index], launch, &architecture)?;
+                    name = format!("Triton {version}");
+                    (kernel, image)
+                }
+            });
+        }
+        phases.compile = started.elapsed();
+        phases.kernels = kernels.len();
+        let joined = opening.join();
+        let (device, driver) =
+            joined.map_err(|_| Error::unsupported("the GPU's driver does not answer"))?;
+        let device = device?;
+        device.enter()?;
+        phases.driver = driver;
         Ok(Gpu {
-            device: Device::open(ordinal)?,
-            nvrtc: nvrtc()?,
-            cache: cache(),
+            device,
+            kernels,
+            compiler: name,
+            checked: options.checked,
+            phases,
         })
-    }
-
-    fn compile(&self, kernel: &Generated) -> Result<Image> {
-        let (architecture, version) = (self.device.architecture(), self.nvrtc.version());
-        if let Some(image) = self
-            .cache
-            .as_ref()
-            .and_then(|c| c.find(kernel, &architecture, version))
-        {
-            return Ok(image);
-        }
-        let image = self.nvrtc.compile(kernel, &architecture, Form::Cubin)?;
-        if let Some(cache) = &self.cache {
-            cache.store(kernel, &architecture, version, &image);
-        }
-        Ok(image)
     }
 
     /// Runs one launch on its memory: copied there, run, copied back.
     ///
     /// # Errors
     /// What is not supported; what the driver says.
-    pub fn run(&self, opened: &Opened, index: usize, memory: &mut Memory) -> Result<Launched> {
+    pub fn run(&mut self, opened: &Opened, index: usize, memory: &mut Memory) -> Result<Launched> {
         let launch: &Launch = &opened.bound.launches[index];
-        let kernel = generated(opened, index)?;
-        let image = self.compile(&kernel)?;
-        let loaded = self.device.load(&kernel, &image)?;
-        let buffers = self.device.upload(memory, &launch.tensors)?;
+        let (kernel, image) = &self.kernels[index];
+        let device = &self.device;
+        let loaded = device.load(kernel, image)?;
+        let mut buffers = device.upload(memory, &launch.tensors)?;
+        if self.checked {
+            device.watch(&mut buffers, kernel, launch, memory)?;
+        }
+        device.scratch(&mut buffers, kernel, launch)?;
         let started = Instant::now();
-        self.device.start(&loaded, &kernel, launch, &buffers)?;
-        self.device.finish()?;
+        device.start(&loaded, kernel, launch, &buffers)?;
+        let ended = wait(device, started)?;
         let elapsed = started.elapsed();
-        self.device.download(&buffers, memory, &launch.tensors)?;
+        let mut findings = Vec::new();
+        if ended {
+            device.download(&buffers, memory, &launch.tensors)?;
+            let faults = device.faults(&buffers, kernel, launch, memory)?;
+            if !faults.is_empty() {
+                findings = told(opened, index, memory, &faults)?;
+            }
+        } else {
+            // What still runs still uses them; the driver stops it when the process ends.
+            std::mem::forget(buffers);
+            std::mem::forget(loaded);
+        }
+        if self.phases.first.is_none() {
+            self.phases.first = STARTED.get().map(Instant::elapsed);
+        }
         Ok(Launched {
             launch: launch.name.clone(),
             kernel: launch.kernel.clone(),
@@ -112,15 +205,82 @@ impl Gpu {
             elapsed_s: elapsed.as_secs_f64(),
             outputs: Vec::new(),
             prints: Vec::new(),
-            findings: Vec::new(),
+            findings,
             findings_cut: false,
-            interrupted: false,
+            interrupted: !ended,
             notes: Vec::new(),
         })
     }
 
-    /// What a report says about where a launch ran.
-    pub fn note(&self) -> String {
-        format!("run on {}, without checks", self.device.name())
+    /// What a report says about where a launch ran, and how long the way to its first result was.
+    pub fn notes(&self) -> Vec<String> {
+        let checks = match self.checked {
+            true => "checked",
+            false => "without checks",
+        };
+        let mut notes = vec![format!("run on {}, {checks}", self.device.name())];
+        let ms = |time: Duration| format!("{:.0} ms", time.as_secs_f64() * 1e3);
+        let Phases {
+            driver,
+            compile,
+            cached,
+            kernels,
+            first,
+        } = &self.phases;
+        let from = match cached == kernels {
+            true => String::from("code from the cache"),
+            false => format!("code by {}", self.compiler),
+        };
+        if let Some(first) = first {
+            notes.push(format!(
+                "first result after {}: driver and context {}, at the same time {from} {}",
+                ms(*first),
+                ms(*driver),
+                ms(*compile)
+            ));
+        }
+        notes
     }
+}
+
+/// Compiles, or finds in the cache what was compiled before; true if it was found.
+fn compile(nvrtc: Nvrtc, kernel: &Generated, architecture: &str) -> Result<(Image, bool)> {
+    let (cache, version) = (cache(), nvrtc.version());
+    if let Some(image) = cache.as_ref().and_then(|c| c.find(kernel, architecture, version)) {
+        return Ok((image, true));
+    }
+    let image = nvrtc.compile(kernel, architecture, Form::Cubin)?;
+    if let Some(cache) = &cache {
+        cache.store(kernel, architecture, version, &image);
+    }
+    Ok((image, false))
+}
+
+/// Waits for the kernel; false if the user would not.
+fn wait(device: &Device, started: Instant) -> Result<bool> {
+    while !device.is_finished()? {
+        if interrupt::requested() {
+            return Ok(false);
+        }
+        // Short kernels are waited for without sleeping.
+        if started.elapsed() > Duration::from_millis(20) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    Ok(true)
+}
+
+/// Findings in the words of the interpreter.
+fn told(
+    opened: &Opened,
+    index: usize,
+    memory: &mut Memory,
+    faults: &[tilescope_launch::fault::Fault],
+) -> Result<Vec<Finding>> {
+    let options = tilescope_interpreter::Options::default();
+    let prepared = opened.prepare(index, options).map_err(|refused| {
+        let first = refused.0.into_iter().next();
+        first.unwrap_or_else(|| Error::unsupported("the kernel is not run by the interpreter"))
+    })?;
+    Ok(prepared.findings_of(memory, faults))
 }

@@ -16,6 +16,7 @@ mod python;
 mod screen;
 mod status;
 mod terminal;
+mod triton;
 
 use std::process::ExitCode;
 
@@ -26,6 +27,7 @@ use status::Status;
 use terminal::Terminal;
 
 fn main() -> ExitCode {
+    gpu::begin();
     crash::guard(|| run(&Cli::parse())).into()
 }
 

@@ -92,6 +92,7 @@ pub fn kernel(function: &Function, launch: &Launch, output: &str) -> Result<Gene
         parameters,
         places: Vec::new(),
         slots: 0,
+        layouts: Vec::new(),
     })
 }
 

@@ -1,6 +1,7 @@
-//! `tilescope emit LAUNCH --ttir | --tape | --cuda | --ptx | --resources`.
+//! `tilescope emit LAUNCH --ttir | --tape | --cuda | --layout | --ptx | --resources`.
 
 use anyhow::Result;
+use tilescope_gpu_backend::layout::picture;
 use tilescope_gpu_backend::nvrtc::Form;
 use tilescope_interpreter::Options;
 
@@ -37,7 +38,16 @@ pub fn run(args: &Emit, terminal: &Terminal) -> Result<Status> {
 
 /// The generated code of a launch, or what it is compiled to.
 fn for_gpu(args: &Emit, opened: &Opened, launch: usize) -> std::result::Result<String, Refused> {
-    let generated = gpu::generated(opened, launch)?;
+    let options = tilescope_gpu_backend::Options {
+        specialize: !args.no_specialize,
+        checked: args.checked,
+        ..Default::default()
+    };
+    let generated = gpu::generated(opened, launch, options)?;
+    if args.form.layout {
+        let pictures = generated.layouts.iter().map(|(shape, layout)| picture(shape, layout));
+        return Ok(pictures.collect::<Vec<String>>().join("\n"));
+    }
     if args.form.cuda {
         return Ok(generated.source);
     }

@@ -124,6 +124,8 @@ pub struct Generated {
     pub places: Vec<Place>,
     /// Slots of the table of faults.
     pub slots: u32,
+    /// The layout of each shape of tiles, without dimensions of size one.
+    pub layouts: Vec<(Vec<usize>, Layout)>,
 }
 
 /// Lines of the author's source, for comments; none where not to be had.
@@ -371,6 +373,7 @@ impl<'m> Emitter<'m> {
             parameters,
             places,
             slots,
+            layouts: self.plan.layouts(),
         }
     }
 

@@ -41,6 +41,17 @@ fn squeezed(shape: Shape) -> Shape {
 }
 
 impl Plan {
+    /// The layouts, with their shapes (without dimensions of size one), in an order that does not depend on anything else.
+    pub fn layouts(&self) -> Vec<(Vec<usize>, Layout)> {
+        let mut all: Vec<(Vec<usize>, Layout)> = self
+            .layouts
+            .iter()
+            .map(|(shape, layout)| (shape.clone(), Layout::clone(layout)))
+            .collect();
+        all.sort();
+        all
+    }
+
     /// The layout of values of a shape.
     pub fn layout(&mut self, shape: Shape) -> Rc<Layout> {
         let warps = self.warps;

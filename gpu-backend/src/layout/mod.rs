@@ -10,9 +10,11 @@
 
 mod blocked;
 mod map;
+mod picture;
 
 pub use blocked::{Blocked, blocked, coordinate, drop_dimension, slice};
 pub use map::{IndexMap, dimension_base};
+pub use picture::picture;
 
 /// Threads of a warp, as a power of two.
 pub const LANE_BITS: usize = 5;
