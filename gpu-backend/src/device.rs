@@ -353,6 +353,20 @@ impl Device {
         Ok(buffers)
     }
 
+    /// Copies one allocation back, by its number.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn read(&self, buffers: &Buffers, index: usize) -> Result<Vec<u8>> {
+        let Some(&(address, size)) = buffers.addresses.get(index) else {
+            return Ok(Vec::new());
+        };
+        let mut bytes = vec![0u8; size];
+        // SAFETY: the buffer has the size of the bytes.
+        unsafe { result::memcpy_dtoh_sync(&mut bytes, address) }.at("copying from the GPU")?;
+        Ok(bytes)
+    }
+
     /// Waits for copies to the device. Those from ordinary memory return before they are done, and the stream of the launches does not
     /// wait for them.
     fn settle(&self) -> Result<()> {

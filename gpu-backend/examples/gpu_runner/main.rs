@@ -1,25 +1,32 @@
 //! Runs on a machine with a GPU, without cargo: `cargo xtask gpu` builds it.
 //!
 //! ```text
-//! gpu-runner test  [--shapes N] [--limit SECONDS] [--out DIR] FOLDER…   every launch file with a .ttir beside it, against the interpreter
-//! gpu-runner bench [--beside FILE.json] FOLDER…         times them, over numbers of warps; beside them Triton's times
+//! gpu-runner test  [--shapes N] [--limit SECONDS] --out DIR FOLDER…   every launch file with a .ttir beside it, against the interpreter
+//! gpu-runner bench [--limit SECONDS] [--python PYTHON] FOLDER…        times them, over numbers of warps; beside them Triton's code
 //! gpu-runner compile ARCH FOLDER…                       no GPU needed: registers, spills, compile times
 //! ```
+//!
+//! `test` keeps a log in DIR and goes on from there: a kernel that does not end costs ten seconds and the process (exit status 99),
+//! and the next one goes on after it. Launch files below a folder called `fail` are run in checked builds, and must give the
+//! interpreter's findings.
 //!
 //! NVRTC is looked for in `$TILESCOPE_NVRTC`, else where the system looks. Prints one line per case; ends with 1 if one failed.
 #![allow(clippy::print_stdout, reason = "a tool for people")]
 
 mod bench;
+mod log;
 #[path = "../../tests/cpu/case.rs"]
 mod case;
 mod record;
 mod test;
+mod triton;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 use case::Case;
+use tilescope_gpu_backend::device::Device;
 use tilescope_gpu_backend::nvrtc::{Form, Nvrtc};
 use tilescope_gpu_backend::{Generated, Image, Options};
 
@@ -30,7 +37,7 @@ struct Arguments {
     shapes: usize,
     limit: u64,
     out: Option<PathBuf>,
-    beside: Option<PathBuf>,
+    python: Option<PathBuf>,
     only: Option<String>,
     folders: Vec<PathBuf>,
 }
@@ -43,7 +50,7 @@ fn arguments() -> Option<Arguments> {
         shapes: 5,
         limit: 3600,
         out: None,
-        beside: None,
+        python: None,
         only: None,
         folders: Vec::new(),
     };
@@ -55,7 +62,7 @@ fn arguments() -> Option<Arguments> {
             "--shapes" => parsed.shapes = words.next()?.parse().ok()?,
             "--limit" => parsed.limit = words.next()?.parse().ok()?,
             "--out" => parsed.out = words.next().map(Into::into),
-            "--beside" => parsed.beside = words.next().map(Into::into),
+            "--python" => parsed.python = words.next().map(Into::into),
             "--only" => parsed.only = words.next(),
             _ => parsed.folders.push(word.into()),
         }
@@ -66,7 +73,7 @@ fn arguments() -> Option<Arguments> {
 fn main() -> ExitCode {
     let Some(arguments) = arguments() else {
         println!(
-            "usage: gpu-runner test|bench|compile ARCH [--shapes N] [--limit SECONDS] [--out DIR] [--beside FILE] [--only TEXT] FOLDER…"
+            "usage: gpu-runner test|bench|compile ARCH [--shapes N] [--limit SECONDS] [--out DIR] [--python PYTHON] [--only TEXT] FOLDER…"
         );
         return ExitCode::from(2);
     };
@@ -165,17 +172,36 @@ struct Built {
 }
 
 /// Why a case did not get to its end.
+#[derive(Debug)]
 enum Trouble {
     /// No code is generated for it.
     Refused(String),
+    /// The kernel did not end: the device is lost to this process.
+    Hung,
     /// Anything else.
     Wrong(String),
+}
+
+/// What a kernel may take.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// Waits for what was started on a device.
+fn finish(device: &Device) -> Result<(), Trouble> {
+    let started = Instant::now();
+    while !device.is_finished().map_err(|e| Trouble::Wrong(text(e)))? {
+        if started.elapsed() > PATIENCE {
+            return Err(Trouble::Hung);
+        }
+        std::thread::yield_now();
+    }
+    Ok(())
 }
 
 impl std::fmt::Display for Trouble {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Trouble::Refused(why) | Trouble::Wrong(why) => f.write_str(why),
+            Trouble::Hung => f.write_str("the kernel does not end"),
         }
     }
 }
