@@ -4,7 +4,7 @@
 //! are for this machine's C library or later. `cases.log` and `recorded.jsonl` are what comes back; the latter belongs to
 //! `tests/gpu/recorded/`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
@@ -89,7 +89,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     ] {
         super::cargo(&[&["build", "--profile", profile], what].concat(), &[])?;
     }
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let target = super::target();
     let folder = target.join("gpu");
     let built = if profile == "dev" { "debug" } else { profile };
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;

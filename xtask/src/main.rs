@@ -4,6 +4,7 @@
 mod bench;
 mod gpu;
 mod language;
+mod nvrtc;
 mod ops;
 mod screens;
 mod tidy;
@@ -69,7 +70,15 @@ fn ci() -> Result<()> {
         &["doc", "--workspace", "--no-deps", "--document-private-items"],
         &[("RUSTDOCFLAGS", "-D warnings")],
     )?;
-    cargo(&["test", "--workspace"], &[])
+    let nvrtc = nvrtc::folder(&target());
+    let nvrtc = nvrtc.as_ref().map(|folder| folder.to_string_lossy());
+    let env: Vec<(&str, &str)> = nvrtc.iter().map(|folder| ("TILESCOPE_NVRTC", &**folder)).collect();
+    cargo(&["test", "--workspace"], &env)
+}
+
+/// The folder of builds.
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 fn bless() -> Result<()> {
