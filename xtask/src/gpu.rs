@@ -32,7 +32,17 @@ tries=0
 while [ "$(left)" -gt "$test_until" ] && [ $tries -lt 12 ]; do
   tries=$((tries + 1))
   limit=$(($(left) - test_until))
-  timeout -k 5 $((limit + 25)) "$here/gpu-runner" test --shapes "${SHAPES:-50}" --limit "$limit" --out "$out" "$here/kernels" "$here/ops" "$here/fail" >"$out/test-$tries.log" 2>&1
+  "$here/gpu-runner" test --shapes "${SHAPES:-50}" --limit "$limit" --out "$out" "$here/kernels" "$here/ops" "$here/fail" >"$out/test-$tries.log" 2>&1 &
+  runner=$!
+  # A process whose kernel hangs may hang in its own end.
+  while kill -0 $runner 2>/dev/null; do
+    sleep 1
+    if grep -q '^HUNG' "$out/test-$tries.log" || [ "$(left)" -lt $((test_until - 25)) ]; then
+      sleep 2
+      kill -9 $runner 2>/dev/null
+    fi
+  done
+  wait $runner
   status=$?
   echo "test, part $tries: exit status $status, $(left) s left"
   [ $status -eq 99 ] || [ $status -eq 124 ] || [ $status -eq 137 ] || break
@@ -71,7 +81,7 @@ fi
 # Times, beside Triton's.
 python=
 python3 -c 'import triton' 2>/dev/null && python="--python python3"
-timeout -k 5 $(($(left) - 5)) "$here/gpu-runner" bench --limit $(($(left) - 45)) $python "$here/bench" >"$out/bench.log" 2>&1
+timeout -k 5 $(($(left) - 5)) "$here/gpu-runner" bench --limit $(($(left) > 60 ? $(left) - 45 : 15)) $python "$here/bench" >"$out/bench.log" 2>&1
 echo "bench: exit status $?, $(left) s left"
 sed -n '/^problem/,$p' "$out/bench.log"
 "#;

@@ -1,6 +1,6 @@
 //! Tensor descriptors and block pointers: plain loads and stores whose addresses and masks are formulas of the coordinates.
 //!
-//! Left out: the bulk copy engine, block pointers.
+//! Left out: the bulk copy engine; block pointers that change their tensor on the way round a loop.
 
 use std::rc::Rc;
 
@@ -31,6 +31,7 @@ pub fn make_tensor_descriptor(e: &mut Emitter<'_>, function: &Function, op: OpId
         base: e.scalar(base),
         shape: wide(e, &rest[..rank]),
         strides: wide(e, &rest[rank..]),
+        offsets: Vec::new(),
         nan: matches!(data.attrs, Attrs::Padding(Padding::Nan)),
         align: e.facts(function, base).divisible.first().copied().unwrap_or(1),
     };
@@ -41,12 +42,68 @@ pub fn make_tensor_descriptor(e: &mut Emitter<'_>, function: &Function, op: OpId
 /// `tt.make_tensor_ptr`: base, sizes, strides, offsets.
 pub fn make_tensor_ptr(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
-    Err(e.unsupported(function, op, format!("{}, a block pointer,", data.code)))
+    let (Some(&result), Some((&base, rest))) = (data.results.first(), data.operands.split_first()) else {
+        return Ok(());
+    };
+    let rank = rest.len() / 3;
+    let wide = |values: &[ValueId]| -> Vec<String> {
+        let text = |&v: &ValueId| format!("ts::i64({})", e.scalar(v));
+        values.iter().map(text).collect()
+    };
+    let pointer = BlockPointer {
+        base: e.scalar(base),
+        shape: wide(&rest[..rank]),
+        strides: wide(&rest[rank..2 * rank]),
+        offsets: wide(&rest[2 * rank..]),
+        nan: false,
+        align: e.facts(function, base).divisible.first().copied().unwrap_or(1),
+    };
+    e.bind(result, Bound::Block(Rc::new(pointer)));
+    Ok(())
 }
 
-/// `tt.advance`.
+/// `tt.advance`: a block pointer, and what to add to its offsets.
 pub fn advance(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
-    make_tensor_ptr(e, function, op)
+    let data = &function.ops[op];
+    let (Some(&result), Some((&pointer, steps))) = (data.results.first(), data.operands.split_first()) else {
+        return Ok(());
+    };
+    let Bound::Block(pointer) = e.bound(pointer) else {
+        return Err(e.unsupported(function, op, "a block pointer of this form"));
+    };
+    e.flush();
+    e.note(data);
+    let mut moved = BlockPointer::clone(&pointer);
+    for (offset, &step) in moved.offsets.iter_mut().zip(steps) {
+        let step = e.scalar(step);
+        if step == "0" {
+            continue;
+        }
+        let name = e.names.fresh("offset");
+        e.line(format!("ts::i64 const {name} = {offset} + ts::i64({step});"));
+        *offset = name;
+    }
+    e.bind(result, Bound::Block(Rc::new(moved)));
+    Ok(())
+}
+
+/// Where a block starts along each dimension: an expression of 64 bits, what divides it, and whether lanes outside are left out.
+struct Start {
+    text: String,
+    divisible: u64,
+    checked: bool,
+}
+
+/// What divides a number, where its expression shows it.
+fn divisor_of(text: &str) -> u64 {
+    let digits = text
+        .strip_prefix("ts::i64(")
+        .and_then(|rest| rest.strip_suffix(')'))
+        .unwrap_or(text);
+    digits
+        .trim_end_matches("LL")
+        .parse::<i64>()
+        .map_or(1, crate::analysis::aligned)
 }
 
 /// The block of a descriptor that starts at these coordinates: pointers and masks.
@@ -57,21 +114,76 @@ pub(super) fn target(
     descriptor: ValueId,
     indices: &[ValueId],
 ) -> Result<(Target, Shape, Elem, bool)> {
-    let Type::Descriptor { block, elem, .. } = function.ty(descriptor) else {
+    let (Type::Descriptor { block, elem, .. }, Bound::Block(pointer)) =
+        (function.ty(descriptor), e.bound(descriptor))
+    else {
         return Err(e.unsupported(function, op, "a descriptor of this form"));
     };
-    let Bound::Block(pointer) = e.bound(descriptor) else {
-        return Err(e.unsupported(function, op, "a descriptor of this form"));
+    let starts: Vec<Start> = indices
+        .iter()
+        .map(|&index| Start {
+            text: format!("ts::i64({})", e.scalar(index)),
+            divisible: e.facts(function, index).divisible.first().copied().unwrap_or(1),
+            checked: true,
+        })
+        .collect();
+    let elem = Elem::Scalar(elem);
+    let target = located(e, function, op, descriptor, &pointer, block, elem, &starts)?;
+    Ok((target, block, elem, pointer.nan))
+}
+
+/// The block of a block pointer: pointers and masks, of a load or store with these attributes.
+pub(super) fn block_of(
+    e: &mut Emitter<'_>,
+    function: &Function,
+    op: OpId,
+    value: ValueId,
+) -> Result<(Target, Shape, Elem, bool)> {
+    let (Type::BlockPtr(block, elem), Bound::Block(pointer)) = (function.ty(value), e.bound(value)) else {
+        return Err(e.unsupported(function, op, "a block pointer of this form"));
     };
+    let (checked, nan) = match &function.ops[op].attrs {
+        Attrs::Access(access) => (
+            access.boundary_check.to_vec(),
+            matches!(access.padding, Some(Padding::Nan)),
+        ),
+        _ => (Vec::new(), false),
+    };
+    let starts: Vec<Start> = pointer
+        .offsets
+        .iter()
+        .enumerate()
+        .map(|(axis, text)| Start {
+            text: text.clone(),
+            divisible: divisor_of(text),
+            checked: checked.iter().any(|&d| d as usize == axis),
+        })
+        .collect();
+    let target = located(e, function, op, value, &pointer, block, elem, &starts)?;
+    Ok((target, block, elem, nan))
+}
+
+/// Pointers and masks of a block.
+#[allow(clippy::too_many_arguments, reason = "what a block is")]
+fn located(
+    e: &mut Emitter<'_>,
+    function: &Function,
+    op: OpId,
+    origin: ValueId,
+    pointer: &BlockPointer,
+    block: Shape,
+    elem: Elem,
+    starts: &[Start],
+) -> Result<Target> {
     let rank = block.rank();
-    if rank > 9 || indices.len() != rank || pointer.strides.len() != rank || pointer.shape.len() != rank {
+    if rank > 9 || starts.len() != rank || pointer.strides.len() != rank || pointer.shape.len() != rank {
         return Err(e.unsupported(function, op, format!("a descriptor of rank {rank}")));
     }
-    let (elem, bytes) = (Elem::Scalar(elem), elem.bytes() as u64);
+    let bytes = elem.bytes() as u64;
     let mut coordinates = Vec::new();
     let (mut offsets, mut masks) = (Vec::new(), Vec::new());
     let mut align = pointer.align;
-    for (axis, &index) in indices.iter().enumerate() {
+    for (axis, start) in starts.iter().enumerate() {
         let dim = Shape::new(&[block.dim(axis) as u64]).unwrap_or(block);
         let range = e.make(
             String::from("i"),
@@ -86,45 +198,31 @@ pub(super) fn target(
             Elem::Scalar(Scalar::I32),
             TileKind::View { map, operand: range },
         ));
-        let start = e.scalar(index);
-        let at = format!("(ts::i64({start}) + ${axis})");
+        let at = format!("({} + ${axis})", start.text);
         let stride = &pointer.strides[axis];
         offsets.push(format!("{at} * {stride}"));
-        masks.push(format!("{at} >= 0 && {at} < {}", pointer.shape[axis]));
-        let step = stride
-            .trim_end_matches("LL")
-            .parse::<i64>()
-            .map_or(1, crate::analysis::aligned);
-        let from = e
-            .facts(function, indices[axis])
-            .divisible
-            .first()
-            .copied()
-            .unwrap_or(1);
-        align = align.min(from.saturating_mul(step).saturating_mul(bytes));
+        if start.checked {
+            masks.push(format!("{at} >= 0 && {at} < {}", pointer.shape[axis]));
+        }
+        let step = divisor_of(stride);
+        align = align.min(start.divisible.saturating_mul(step).saturating_mul(bytes));
         if axis + 1 < rank {
             align = align.min(step.saturating_mul(bytes));
         }
     }
     let last = rank.saturating_sub(1);
-    let unit = pointer.strides.get(last).is_some_and(|s| s == "1LL");
+    let is_one = |text: &String| text == "1LL" || text == "ts::i64(1LL)" || text == "ts::i64(1)";
     let mut facts = Facts::unknown(Type::Tile(block, elem));
     let mut mask_facts = facts.clone();
-    if unit && rank > 0 {
+    if pointer.strides.get(last).is_some_and(is_one) && rank > 0 {
         let whole = block.dim(last) as u64;
         facts.contiguous[last] = whole;
         facts.divisible[last] = align;
-        let start = e
-            .facts(function, indices[last])
-            .divisible
-            .first()
-            .copied()
-            .unwrap_or(1);
-        let size = pointer.shape[last]
-            .trim_end_matches("LL")
-            .parse::<i64>()
-            .map_or(1, crate::analysis::aligned);
-        mask_facts.constant[last] = whole.min(start).min(size);
+        let size = divisor_of(&pointer.shape[last]);
+        mask_facts.constant[last] = match starts[last].checked {
+            true => whole.min(starts[last].divisible).min(size),
+            false => whole,
+        };
     }
     let pointee = match elem {
         Elem::Scalar(scalar) => Elem::Ptr(tilescope_ir::Pointer::to(scalar)),
@@ -143,15 +241,20 @@ pub(super) fn target(
         pointee,
         format!("{} + ({})", pointer.base, offsets.join(" + ")),
     );
-    let mask = formula(e, "inside", Elem::Scalar(Scalar::I1), masks.join(" && "));
-    let target = Target {
+    let mask = match masks.is_empty() {
+        true => None,
+        false => {
+            let mask = formula(e, "inside", Elem::Scalar(Scalar::I1), masks.join(" && "));
+            Some((mask, mask_facts))
+        }
+    };
+    Ok(Target {
         pointer: address,
         facts,
-        mask: Some((mask, mask_facts)),
+        mask,
         bytes,
-        origin: descriptor,
-    };
-    Ok((target, block, elem, pointer.nan))
+        origin,
+    })
 }
 
 /// Rows of a descriptor of two dimensions, chosen one by one, from a column on.
@@ -254,6 +357,24 @@ pub(super) fn reshaped(e: &mut Emitter<'_>, tile: Rc<Tile>, shape: Shape) -> Rc<
     }
 }
 
+/// What lanes outside read, where that is NaN.
+pub(super) fn padding(e: &mut Emitter<'_>, block: Shape, elem: Elem) -> Option<Rc<Tile>> {
+    let scalar = elem.scalar().filter(|scalar| scalar.is_float())?;
+    let bits = match scalar {
+        Scalar::F64 => 0x7ff8_0000_0000_0000,
+        Scalar::F32 => 0x7fc0_0000,
+        Scalar::F16 => 0x7e00,
+        Scalar::BF16 => 0x7fc0,
+        _ => 0x7f,
+    };
+    Some(e.make(
+        String::from("nan"),
+        block,
+        elem,
+        TileKind::Splat(text::literal(elem, bits)),
+    ))
+}
+
 /// `tt.descriptor_load`.
 pub fn descriptor_load(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let data = &function.ops[op];
@@ -262,24 +383,7 @@ pub fn descriptor_load(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Re
         return Ok(());
     };
     let (target, block, elem, nan) = target(e, function, op, descriptor, indices)?;
-    let other = match elem {
-        Elem::Scalar(scalar) if nan && scalar.is_float() => {
-            let bits = match scalar {
-                Scalar::F64 => 0x7ff8_0000_0000_0000,
-                Scalar::F32 => 0x7fc0_0000,
-                Scalar::F16 => 0x7e00,
-                Scalar::BF16 => 0x7fc0,
-                _ => 0x7f,
-            };
-            Some(e.make(
-                String::from("nan"),
-                block,
-                elem,
-                TileKind::Splat(text::literal(elem, bits)),
-            ))
-        }
-        _ => None,
-    };
+    let other = nan.then(|| padding(e, block, elem)).flatten();
     load_tile(e, function, op, block, elem, &target, other, false)?;
     if let (Bound::Tile(tile), Some(shape)) = (e.bound(result), function.ty(result).shape()) {
         let tile = reshaped(e, tile, shape);

@@ -5,12 +5,13 @@
 //! with several after the block that dominates it, reached by `goto`.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use tilescope_diagnostics::Result;
 use tilescope_ir::attrs::Axis;
 use tilescope_ir::{Attrs, BlockId, Function, OpCode, OpId, Successor, Type, ValueId};
 
-use super::tile::{Bound, TileKind};
+use super::tile::{BlockPointer, Bound, TileKind};
 use super::{Emitter, Scope};
 use crate::analysis::Known;
 use crate::checked::provenance::{self, Provenance};
@@ -62,6 +63,26 @@ pub fn barrier(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()>
 
 // ---- Variables that are assigned to
 
+/// Declares a variable for a value that starts as another: of a block pointer the offsets change, and nothing else.
+fn declare_from(
+    e: &mut Emitter<'_>,
+    function: &Function,
+    op: OpId,
+    value: ValueId,
+    first: Option<&ValueId>,
+) -> Result<Bound> {
+    let Some(Bound::Block(pointer)) = first.map(|&v| e.bound(v)) else {
+        return declare(e, function, op, value);
+    };
+    let mut variable = BlockPointer::clone(&pointer);
+    for offset in &mut variable.offsets {
+        let name = e.names.fresh("offset");
+        e.line(format!("ts::i64 {name};"));
+        *offset = name;
+    }
+    Ok(Bound::Block(Rc::new(variable)))
+}
+
 /// Declares a variable for a value: a scalar, or an array in the layout of its shape.
 fn declare(e: &mut Emitter<'_>, function: &Function, op: OpId, value: ValueId) -> Result<Bound> {
     let ty = function.ty(value);
@@ -108,6 +129,22 @@ fn assign(
     let mut tiles = Vec::new();
     for (target, &value) in targets.iter().zip(values) {
         let source = e.bound(value);
+        if let (Bound::Block(variable), Bound::Block(pointer)) = (target, &source) {
+            let same = BlockPointer {
+                offsets: variable.offsets.clone(),
+                align: variable.align,
+                ..BlockPointer::clone(pointer)
+            };
+            if same != **variable {
+                return Err(e.unsupported(function, op, "a block pointer that changes its tensor"));
+            }
+            for (name, text) in variable.offsets.iter().zip(&pointer.offsets) {
+                let copy = e.names.fresh("next");
+                e.line(format!("ts::i64 const {copy} = {text};"));
+                scalars.push((name.clone(), copy));
+            }
+            continue;
+        }
         if name_of(&source) == name_of(target) {
             continue;
         }
@@ -192,8 +229,9 @@ pub fn for_(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
             .map_or_else(|| String::from("0"), |&v| e.scalar(v))
     });
     let mut variables = Vec::new();
-    for &arg in carried {
-        variables.push(declare(e, function, op, arg)?);
+    for (i, &arg) in carried.iter().enumerate() {
+        let first = data.operands.get(i + 3);
+        variables.push(declare_from(e, function, op, arg, first)?);
     }
     assign(
         e,
@@ -264,8 +302,8 @@ pub fn while_(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> 
     let before = e.region_args(function, op, 0).to_vec();
     let after = e.region_args(function, op, 1).to_vec();
     let mut carried = Vec::new();
-    for &arg in &before {
-        carried.push(declare(e, function, op, arg)?);
+    for (i, &arg) in before.iter().enumerate() {
+        carried.push(declare_from(e, function, op, arg, data.operands.get(i))?);
     }
     let mut passed = Vec::new();
     for &result in &data.results {

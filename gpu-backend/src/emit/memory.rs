@@ -228,7 +228,9 @@ pub fn load(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     let (mask, other) = (data.operands.get(1).copied(), data.operands.get(2).copied());
     let (volatile, _) = access_attrs(function, op);
     if matches!(function.ty(pointer), Type::BlockPtr(..)) {
-        return Err(e.unsupported(function, op, "a load through a block pointer"));
+        let (target, block, elem, nan) = super::block::block_of(e, function, op, pointer)?;
+        let other = nan.then(|| super::block::padding(e, block, elem)).flatten();
+        return load_tile(e, function, op, block, elem, &target, other, volatile);
     }
     let Some(elem) = function.ty(result).elem() else {
         return Ok(());
@@ -397,7 +399,9 @@ pub fn store(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     };
     let mask = data.operands.get(2).copied();
     if matches!(function.ty(pointer), Type::BlockPtr(..)) {
-        return Err(e.unsupported(function, op, "a store through a block pointer"));
+        let (target, block, elem, _) = super::block::block_of(e, function, op, pointer)?;
+        let tile = e.tile(function, op, value)?;
+        return store_tile(e, function, op, block, elem, &target, &tile);
     }
     let Some(elem) = function.ty(value).elem() else {
         return Ok(());

@@ -282,6 +282,7 @@ impl<'m> Emitter<'m> {
                         base: name,
                         shape: numbers(&data.shape),
                         strides: numbers(&data.strides),
+                        offsets: Vec::new(),
                         nan: false,
                         align: crate::analysis::aligned(data.offset.wrapping_mul(data.dtype.bytes() as i64)),
                     }))

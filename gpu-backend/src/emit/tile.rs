@@ -13,12 +13,12 @@ pub enum Bound {
     Scalar(String),
     /// A tile.
     Tile(Rc<Tile>),
-    /// A tensor descriptor.
+    /// A tensor descriptor or block pointer.
     Block(Rc<BlockPointer>),
 }
 
-/// A tensor descriptor: C++ expressions, one per dimension.
-#[derive(Debug, Clone)]
+/// A tensor descriptor or block pointer: C++ expressions, one per dimension.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockPointer {
     /// Address of element (0, …, 0).
     pub base: String,
@@ -26,6 +26,8 @@ pub struct BlockPointer {
     pub shape: Vec<String>,
     /// Strides in elements (64 bits).
     pub strides: Vec<String>,
+    /// Of a block pointer: where its block starts (64 bits); of a descriptor none.
+    pub offsets: Vec<String>,
     /// What lanes outside read: NaN instead of zero.
     pub nan: bool,
     /// Alignment of the base, in bytes.

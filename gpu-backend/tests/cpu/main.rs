@@ -1,5 +1,5 @@
 //! Generated CUDA C++ on the CPU, against the interpreter: every kernel of `kernels/` in every type, and small kernels for
-//! single operations (`ops/`).
+//! single operations.
 //!
 //! Each is compiled by the C++ compiler (`$CXX`, else `c++`) with `cpu.h`, which runs the threads of a block as fibers. A wrong
 //! layout, conversion or mask is seen here, without a GPU. Without a compiler all tests are skipped, by name. A kernel that
@@ -33,6 +33,7 @@ fn main() {
     for (kind, folder) in [
         ("kernels", root.join("../kernels")),
         ("pass", root.join("../tests/pass")),
+        ("pass", root.join("tests/data")),
     ] {
         for path in launches(&folder) {
             let name = path
