@@ -150,8 +150,7 @@ impl Gpu {
         phases.compile = started.elapsed();
         phases.kernels = kernels.len();
         let joined = opening.join();
-        let (device, driver) =
-            joined.map_err(|_| Error::unsupported("the GPU's driver does not answer"))?;
+        let (device, driver) = joined.map_err(|_| Error::unsupported("the GPU's driver does not answer"))?;
         let device = device?;
         device.enter()?;
         phases.driver = driver;

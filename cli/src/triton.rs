@@ -52,21 +52,27 @@ pub fn compile(
         .output();
     let install = "install Triton (pip install triton), and name its Python in TILESCOPE_PYTHON";
     let ran = ran.map_err(|why| {
-        Error::unsupported(format!("there is no Triton: {} is not run: {why}", python.display()))
-            .help(install)
+        Error::unsupported(format!(
+            "there is no Triton: {} is not run: {why}",
+            python.display()
+        ))
+        .help(install)
     })?;
     if !ran.status.success() {
         let log = String::from_utf8_lossy(&ran.stderr).into_owned();
         if log.contains("No module named 'triton'") {
-            return Err(
-                Error::unsupported(format!("there is no Triton: {} does not have it", python.display()))
-                    .help(install),
-            );
+            return Err(Error::unsupported(format!(
+                "there is no Triton: {} does not have it",
+                python.display()
+            ))
+            .help(install));
         }
         let lines: Vec<&str> = log.lines().collect();
         let last = lines.len().saturating_sub(12);
-        return Err(Error::unsupported(format!("Triton does not compile `{}`", launch.kernel))
-            .note(lines[last..].join("\n")));
+        return Err(
+            Error::unsupported(format!("Triton does not compile `{}`", launch.kernel))
+                .note(lines[last..].join("\n")),
+        );
     }
     let output = String::from_utf8_lossy(&ran.stdout);
     let code = folder.0.join("kernel.cubin");

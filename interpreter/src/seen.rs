@@ -41,11 +41,7 @@ impl Prepared<'_> {
             };
             let lane = one.lane;
             let detail = match &one.detail {
-                FaultDetail::Access {
-                    kind,
-                    address,
-                    bytes,
-                } => Detail::Access {
+                FaultDetail::Access { kind, address, bytes } => Detail::Access {
                     kind: *kind,
                     lane,
                     address: *address,

@@ -129,7 +129,10 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     for entry in std::fs::read_dir(from).into_iter().flatten() {
         let path = entry?.path();
         let target = to.join(path.file_name().unwrap_or_default());
-        let kind = path.extension().and_then(|kind| kind.to_str()).unwrap_or_default();
+        let kind = path
+            .extension()
+            .and_then(|kind| kind.to_str())
+            .unwrap_or_default();
         if path.is_dir() {
             copy(&path, &target)?;
         } else if ["toml", "ttir", "py", "npy"].contains(&kind) {

@@ -72,7 +72,10 @@ fn ci() -> Result<()> {
     )?;
     let nvrtc = nvrtc::folder(&target());
     let nvrtc = nvrtc.as_ref().map(|folder| folder.to_string_lossy());
-    let env: Vec<(&str, &str)> = nvrtc.iter().map(|folder| ("TILESCOPE_NVRTC", &**folder)).collect();
+    let env: Vec<(&str, &str)> = nvrtc
+        .iter()
+        .map(|folder| ("TILESCOPE_NVRTC", &**folder))
+        .collect();
     cargo(&["test", "--workspace"], &env)
 }
 

@@ -18,7 +18,14 @@ pub fn folder(target: &Path) -> Option<PathBuf> {
     }
     println!("+ python3 -m pip install {WHEEL} (into {})", place.display());
     let installed = Command::new("python3")
-        .args(["-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check"])
+        .args([
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--disable-pip-version-check",
+        ])
         .arg("--target")
         .arg(&place)
         .arg(WHEEL)

@@ -45,7 +45,10 @@ fn for_gpu(args: &Emit, opened: &Opened, launch: usize) -> std::result::Result<S
     };
     let generated = gpu::generated(opened, launch, options)?;
     if args.form.layout {
-        let pictures = generated.layouts.iter().map(|(shape, layout)| picture(shape, layout));
+        let pictures = generated
+            .layouts
+            .iter()
+            .map(|(shape, layout)| picture(shape, layout));
         return Ok(pictures.collect::<Vec<String>>().join("\n"));
     }
     if args.form.cuda {

@@ -117,7 +117,11 @@ fn compile_all<'p>(
     let mut jobs: Vec<(&PathBuf, u32, bool)> = Vec::new();
     for ours in [true, false] {
         if ours || arguments.python.is_some() {
-            jobs.extend(launches.iter().flat_map(|path| WARPS.map(|warps| (path, warps, ours))));
+            jobs.extend(
+                launches
+                    .iter()
+                    .flat_map(|path| WARPS.map(|warps| (path, warps, ours))),
+            );
         }
     }
     let built = in_parallel(&jobs, |&(path, warps, ours)| {

@@ -36,7 +36,9 @@ impl Log {
         let mut started: HashSet<(String, String)> = HashSet::new();
         for line in text.lines() {
             let parts: Vec<&str> = line.splitn(4, '\t').collect();
-            let [kind, name, sizes, rest @ ..] = &parts[..] else { continue };
+            let [kind, name, sizes, rest @ ..] = &parts[..] else {
+                continue;
+            };
             let key = (name.to_string(), sizes.to_string());
             let rest = rest.first().copied().unwrap_or_default();
             let outcome = match *kind {

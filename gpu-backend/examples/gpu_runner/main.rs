@@ -14,9 +14,9 @@
 #![allow(clippy::print_stdout, reason = "a tool for people")]
 
 mod bench;
-mod log;
 #[path = "../../tests/cpu/case.rs"]
 mod case;
+mod log;
 mod record;
 mod test;
 mod triton;
@@ -222,8 +222,7 @@ fn build(
     vars: &[(String, i64)],
     options: Options,
 ) -> Result<Built, Trouble> {
-    let case =
-        Case::open(path, vars).map_err(|e| Trouble::Wrong(e.message().unwrap_or("?").to_string()))?;
+    let case = Case::open(path, vars).map_err(|e| Trouble::Wrong(e.message().unwrap_or("?").to_string()))?;
     let started = Instant::now();
     let generated = case.generate(options).map_err(Trouble::Refused)?;
     let image = nvrtc

@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
-use tilescope_diagnostics::{Check, Finding};
+use tilescope_diagnostics::Finding;
 use tilescope_gpu_backend::Options;
+use tilescope_gpu_backend::checked::CHECKS;
 use tilescope_gpu_backend::device::Device;
 use tilescope_gpu_backend::nvrtc::Nvrtc;
 use tilescope_launch::Memory;
@@ -25,9 +26,6 @@ const WAITING: usize = 8;
 
 /// The process is to be started again: a kernel did not end.
 const AGAIN: i32 = 99;
-
-/// Checks that a checked build does not have.
-const OF_THE_INTERPRETER: &[Check] = &[Check::UnwrittenOutput, Check::HintViolated, Check::OutputMismatch];
 
 /// One launch at one size.
 struct Job {
@@ -65,6 +63,8 @@ struct Ready {
     built: Built,
     memory: Memory,
     findings: Vec<Finding>,
+    /// Some lanes have no value, so memory is not compared.
+    undefined: bool,
 }
 
 /// Numbers that look random, the same every time.
@@ -133,7 +133,9 @@ fn on_device(device: &Device, built: &Built) -> Result<(Vec<Vec<u8>>, Vec<Fault>
     let loaded = device.load(kernel, &built.image).map_err(wrong)?;
     let mut buffers = device.upload(&memory, tensors).map_err(wrong)?;
     if !kernel.places.is_empty() {
-        device.watch(&mut buffers, kernel, launch, &memory).map_err(wrong)?;
+        device
+            .watch(&mut buffers, kernel, launch, &memory)
+            .map_err(wrong)?;
     }
     device.start(&loaded, kernel, launch, &buffers).map_err(wrong)?;
     if let Err(trouble) = finish(device) {
@@ -144,7 +146,10 @@ fn on_device(device: &Device, built: &Built) -> Result<(Vec<Vec<u8>>, Vec<Fault>
     }
     device.download(&buffers, &mut memory, tensors).map_err(wrong)?;
     let faults = device.faults(&buffers, kernel, launch, &memory).map_err(wrong)?;
-    Ok((memory.allocations.iter().map(|a| a.bytes.to_vec()).collect(), faults))
+    Ok((
+        memory.allocations.iter().map(|a| a.bytes.to_vec()).collect(),
+        faults,
+    ))
 }
 
 /// Compiles a job and works out what it must give.
@@ -157,11 +162,13 @@ fn prepare(nvrtc: &Nvrtc, architecture: &str, job: &Job) -> Result<Ready, Troubl
     let expected = built.case.check();
     let (memory, mut findings) =
         expected.map_err(|e| Trouble::Wrong(e.message().unwrap_or("?").to_string()))?;
-    findings.retain(|finding| !OF_THE_INTERPRETER.contains(&finding.check));
+    let undefined = findings.iter().any(case::leaves_undefined);
+    findings.retain(|finding| CHECKS.contains(&finding.check));
     Ok(Ready {
         built,
         memory,
         findings,
+        undefined,
     })
 }
 
@@ -227,7 +234,10 @@ pub fn run(arguments: &Arguments, nvrtc: &Nvrtc, launches: &[PathBuf]) -> Result
                 Err(Trouble::Hung) => Outcome::Hung,
             };
             if let Outcome::Differs(why) = &outcome {
-                println!("FAILED {name} at {sizes}: {}", why.chars().take(1500).collect::<String>());
+                println!(
+                    "FAILED {name} at {sizes}: {}",
+                    why.chars().take(1500).collect::<String>()
+                );
             }
             let hung = matches!(outcome, Outcome::Hung);
             log.end(&name, &sizes, outcome);
@@ -242,18 +252,13 @@ pub fn run(arguments: &Arguments, nvrtc: &Nvrtc, launches: &[PathBuf]) -> Result
 }
 
 /// One prepared case on the device.
-fn one(
-    device: &Device,
-    job: &Job,
-    ready: &Ready,
-    recorded: &mut std::fs::File,
-) -> Result<Outcome, Trouble> {
+fn one(device: &Device, job: &Job, ready: &Ready, recorded: &mut std::fs::File) -> Result<Outcome, Trouble> {
     let built = &ready.built;
     let (actual, faults) = on_device(device, built)?;
     if job.checked {
         compare_findings(ready, &faults).map_err(Trouble::Wrong)?;
     }
-    if !ready.findings.iter().any(|finding| finding.check == Check::DivByZero) {
+    if !ready.undefined {
         let compared = built.case.compare(&ready.memory, &actual);
         compared.map_err(|e| Trouble::Wrong(e.message().unwrap_or("?").to_string()))?;
     }

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tilescope_gpu_backend::triton::{SCRIPT, capability, kernel};
 use tilescope_gpu_backend::Image;
+use tilescope_gpu_backend::triton::{SCRIPT, capability, kernel};
 
 use crate::case::Case;
 use crate::{Built, text};

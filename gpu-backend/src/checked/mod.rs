@@ -20,6 +20,20 @@ use provenance::Provenance;
 /// Slots that a table of faults may have.
 pub const MAX_SLOTS: u32 = 1 << 20;
 
+/// What a checked build looks for.
+pub const CHECKS: &[Check] = &[
+    Check::OobLoad,
+    Check::OobStore,
+    Check::OobAtomic,
+    Check::OutsideView,
+    Check::WildPointer,
+    Check::Misaligned,
+    Check::StoreToInput,
+    Check::AssertFailed,
+    Check::AssumeViolated,
+    Check::DivByZero,
+];
+
 /// Bytes of a tensor's row and of a slot: `ts::Tensor`, `ts::Fault`.
 const TENSOR_BYTES: usize = 184;
 const FAULT_BYTES: usize = 72;
@@ -107,7 +121,7 @@ fn row(table: &mut Vec<u8>, tensor: &Tensor, base: u64, length: u64) {
 
 /// An empty table of faults.
 pub fn fault_table(slots: u32) -> Vec<u8> {
-    let mut slot = vec![0u8; FAULT_BYTES];
+    let mut slot = [0u8; FAULT_BYTES];
     // No program yet, and none that is severe.
     slot[8..16].fill(0xff);
     slot[32..40].fill(0xff);
@@ -181,7 +195,10 @@ impl Reader<'_> {
     }
 
     fn single(&self, found: &mut Vec<(u64, Fault)>, check: Check) {
-        found.extend(self.slot(0, check, None).map(|(sequence, fault, _)| (sequence, fault)));
+        found.extend(
+            self.slot(0, check, None)
+                .map(|(sequence, fault, _)| (sequence, fault)),
+        );
     }
 
     fn access(&self, found: &mut Vec<(u64, Fault)>) {
@@ -208,7 +225,8 @@ impl Reader<'_> {
                 AccessKind::Atomic | AccessKind::AtomicLoad => Check::OobAtomic,
             });
             for &(index, tensor) in &tensors {
-                let Some((sequence, mut fault, address)) = self.slot(fault_kind as u32 * step + index, check, tensor)
+                let Some((sequence, mut fault, address)) =
+                    self.slot(fault_kind as u32 * step + index, check, tensor)
                 else {
                     continue;
                 };

@@ -148,4 +148,3 @@ fn edges(function: &Function, op: &Op) -> Vec<(Option<ValueId>, ValueId)> {
     }
     edges
 }
-

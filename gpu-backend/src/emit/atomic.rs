@@ -152,7 +152,13 @@ pub fn descriptor_reduce(e: &mut Emitter<'_>, function: &Function, op: OpId) -> 
         return Ok(());
     };
     let (target, block, elem, _) = super::block::target(e, function, op, descriptor, indices)?;
-    let is_unsigned = matches!(function.ty(descriptor), Type::Descriptor { signed: Some(false), .. });
+    let is_unsigned = matches!(
+        function.ty(descriptor),
+        Type::Descriptor {
+            signed: Some(false),
+            ..
+        }
+    );
     let is_float = elem.scalar().is_some_and(Scalar::is_float);
     let kind = match (kind, is_float, is_unsigned) {
         (ReduceKind::Add, true, _) => Some(RmwKind::Fadd),

@@ -83,11 +83,7 @@ impl Emitter<'_> {
         let checked = self.checked.as_mut()?;
         let (number, first) = (checked.places.len() as u32, checked.slots);
         checked.places.push(Place {
-            spot: Spot {
-                function,
-                op,
-                calls,
-            },
+            spot: Spot { function, op, calls },
             kind,
             first,
         });
@@ -168,7 +164,9 @@ pub fn must_hold(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<(
     let tile = match e.bound(condition) {
         Bound::Tile(tile) => tile,
         Bound::Scalar(text) => {
-            e.line(format!("if (tid == 0 && !({text})) ts::note(checks, {slot}u, 0);"));
+            e.line(format!(
+                "if (tid == 0 && !({text})) ts::note(checks, {slot}u, 0);"
+            ));
             return Ok(());
         }
         Bound::Block(_) => return Ok(()),

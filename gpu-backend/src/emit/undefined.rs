@@ -132,7 +132,12 @@ fn born(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
         return Ok(());
     };
     let number = Elem::Scalar(Scalar::I32);
-    let lanes = e.make(String::from("lane"), flat(shape), number, TileKind::Range { start: 0 });
+    let lanes = e.make(
+        String::from("lane"),
+        flat(shape),
+        number,
+        TileKind::Range { start: 0 },
+    );
     let map = crate::layout::IndexMap::same(shape);
     let lanes = e.make(
         String::from("lane"),
@@ -222,12 +227,7 @@ fn tile_of(e: &mut Emitter<'_>, function: &Function, value: ValueId, shape: Shap
 fn spread(e: &mut Emitter<'_>, bound: &Bound, shape: Shape) -> Rc<Tile> {
     match bound {
         Bound::Tile(tile) => tile.clone(),
-        other => e.make(
-            String::from("s"),
-            shape,
-            WIDE,
-            TileKind::Splat(text_of(other)),
-        ),
+        other => e.make(String::from("s"), shape, WIDE, TileKind::Splat(text_of(other))),
     }
 }
 
@@ -310,10 +310,7 @@ fn selected(e: &mut Emitter<'_>, function: &Function, op: OpId, result: ValueId)
         birth: Bound::Scalar(String::from("0LL")),
         dividend: Bound::Scalar(String::from("0LL")),
     };
-    let (a, b) = (
-        of(e, yes).unwrap_or_else(none),
-        of(e, no).unwrap_or_else(none),
-    );
+    let (a, b) = (of(e, yes).unwrap_or_else(none), of(e, no).unwrap_or_else(none));
     let taken = match shape {
         None => {
             let c = e.scalar(condition);
@@ -328,7 +325,12 @@ fn selected(e: &mut Emitter<'_>, function: &Function, op: OpId, result: ValueId)
             let c = tile_of(e, function, condition, shape);
             let mut pick = |x: &Bound, y: &Bound| -> Result<Bound> {
                 let tiles = vec![c.clone(), spread(e, x, shape), spread(e, y, shape)];
-                Ok(Bound::Tile(formula(e, shape, String::from("$0 ? $1 : $2"), tiles)?))
+                Ok(Bound::Tile(formula(
+                    e,
+                    shape,
+                    String::from("$0 ? $1 : $2"),
+                    tiles,
+                )?))
             };
             Undefined {
                 birth: pick(&a.birth, &b.birth)?,

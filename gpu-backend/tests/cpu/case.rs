@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use libtest_mimic::Failed;
-use tilescope_diagnostics::{Finding, Source};
+use tilescope_diagnostics::{Check, Finding, Source};
 use tilescope_gpu_backend::{Generated, Options, generate};
 use tilescope_interpreter::{Control, Prepared};
 use tilescope_ir::{FuncId, VerifiedModule};
@@ -246,6 +246,15 @@ impl Case {
 
 fn bits(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b))
+}
+
+/// True for findings of lanes that no engine needs to give the same value.
+#[allow(dead_code, reason = "of checked builds")]
+pub fn leaves_undefined(finding: &Finding) -> bool {
+    matches!(
+        finding.check,
+        Check::DivByZero | Check::FloatToIntRange | Check::UndefinedLane | Check::UninitLoad
+    )
 }
 
 /// The first element that differs by too much, and how many do.

@@ -64,7 +64,11 @@ fn main_of(case: &Case, generated: &Generated) -> String {
     let tables = match generated.slots > 0 || !generated.places.is_empty() {
         false => String::new(),
         true => {
-            let owners: Vec<String> = launch.tensors.iter().map(|t| t.allocation.0.to_string()).collect();
+            let owners: Vec<String> = launch
+                .tensors
+                .iter()
+                .map(|t| t.allocation.0.to_string())
+                .collect();
             format!(
                 r#"
     auto* const faults = reinterpret_cast<ts::Fault*>(memory.back());

@@ -31,12 +31,18 @@ fn main() {
         if path.extension().is_none_or(|kind| kind != "jsonl") {
             continue;
         }
-        let device = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let device = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         for line in text.lines().skip(1) {
             let parsed: Result<Value, _> = serde_json::from_str(line);
             let Ok(value) = parsed else {
-                trials.push(Trial::test(format!("{device}/unreadable"), || Err("no JSON".into())));
+                trials.push(Trial::test(format!("{device}/unreadable"), || {
+                    Err("no JSON".into())
+                }));
                 continue;
             };
             let name = value["case"].as_str().unwrap_or_default().to_string();
@@ -78,9 +84,15 @@ fn agrees(launch: &Path, recorded: &Value) -> Result<(), Failed> {
     let outputs = recorded["outputs"].as_object().ok_or("no outputs")?;
     for (name, hex) in outputs {
         let tensor = case.bound.tensors().iter().find(|t| t.name == *name);
-        let allocation = tensor.ok_or("an output that the launch does not have")?.allocation.0 as usize;
+        let allocation = tensor
+            .ok_or("an output that the launch does not have")?
+            .allocation
+            .0 as usize;
         let bytes = bytes_of(hex.as_str().unwrap_or_default()).ok_or("no hexadecimal bytes")?;
-        if device.get(allocation).is_none_or(|before| before.len() != bytes.len()) {
+        if device
+            .get(allocation)
+            .is_none_or(|before| before.len() != bytes.len())
+        {
             return Err(format!("`{name}` has another size than it was recorded with").into());
         }
         device[allocation] = bytes;
