@@ -520,7 +520,7 @@ impl Session {
     fn finding_reason(&mut self, key: &Key) -> Reason {
         let mut alone = self.sink();
         alone.entries.retain(|other, _| other == key);
-        let wanted = self.report(|reporter| reporter.findings(&mut alone, false));
+        let wanted = self.report(|reporter| reporter.findings(&mut alone, &[], false));
         let all = self.findings();
         let found = wanted.into_iter().next().and_then(|wanted| {
             let same = |f: &tilescope_diagnostics::Finding| {

@@ -312,7 +312,7 @@ impl Session {
     pub fn findings(&mut self) -> Vec<Finding> {
         let mut sink = self.sink();
         let whole = self.state.done.count() >= self.programs();
-        self.report(|reporter| reporter.findings(&mut sink, whole))
+        self.report(|reporter| reporter.findings(&mut sink, &[], whole))
     }
 
     /// What the kernel has printed up to now, in program order.

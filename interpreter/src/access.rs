@@ -5,11 +5,14 @@
 //! one: a faulty load lane is 0, a faulty store lane is dropped, and both are reported.
 
 use crate::analysis::pointees::Storages;
+use crate::checks::duplicate;
 use crate::forms::Sum;
 use crate::frame::{Form, Provenance, Slot, Tensor, Tile};
 use crate::initialised::Initialised;
 use crate::kind::{Bool, Lane};
 use crate::machine::Machine;
+use crate::ordered;
+use crate::races::{Compare, Touch, Watch};
 use crate::sink::{AccessKind, Detail, Key};
 use crate::steps::atomic;
 use crate::stored::StoredPointers;
@@ -53,6 +56,12 @@ pub struct Memory<'r> {
     pub spans: Vec<(u64, u64)>,
     /// What holds something, of the storage that the kernel may read before it was written.
     pub initialised: Initialised,
+    /// Faults are reported.
+    pub checks: bool,
+    /// Which accesses are noted, to find races.
+    pub races: Watch,
+    /// Instead of storing, compares what is stored with what is there.
+    pub compare: Option<Compare>,
     /// Per allocation, what earlier launches wrote.
     before: Vec<Vec<(u64, u64)>>,
     cancel: &'r AtomicBool,
@@ -111,6 +120,9 @@ impl<'r> Memory<'r> {
             watched,
             spans,
             initialised: Initialised::default(),
+            checks: watch,
+            races: Watch::default(),
+            compare: None,
             before,
             cancel,
         }
@@ -251,6 +263,8 @@ pub struct Piece {
     pub count: usize,
     /// Allocation.
     pub allocation: usize,
+    /// Tensor, plus one.
+    pub tensor: Tensor,
     /// Byte offset of the first lane.
     pub offset: usize,
 }
@@ -484,6 +498,7 @@ impl Access {
                         lane: run.lane,
                         count: run.count,
                         allocation: target.allocation,
+                        tensor: run.tensor,
                         offset,
                     },
                 );
@@ -515,6 +530,7 @@ impl Access {
                             lane: run.lane + i,
                             count: 1,
                             allocation,
+                            tensor: run.tensor,
                             offset,
                         },
                     );
@@ -579,6 +595,34 @@ pub fn unwritten(machine: &Machine<'_>, access: Access) -> Vec<(u32, Tensor, u64
         }
     });
     found
+}
+
+/// Notes what an access touches, to find races.
+#[inline]
+pub fn note_touch(machine: &mut Machine<'_>, access: Access, touch: Touch) {
+    let watched = machine.context.memory.races.watched;
+    if watched.is_empty() {
+        return;
+    }
+    if let Provenance::Uniform(tensor) = machine.frame.provenance(access.pointers) {
+        let target = machine.context.memory.target(*tensor);
+        if target.is_none_or(|target| !watched.contains(target.allocation)) {
+            return;
+        }
+    }
+    if machine.ordered.is_some() {
+        ordered::note(machine, access, touch);
+        return;
+    }
+    let mut noted = std::mem::take(&mut machine.sink.noted);
+    let (at, linear) = (machine.at, machine.linear);
+    // Faults are reported by the access itself.
+    let _ = access.checked(machine, |memory, piece| {
+        memory
+            .races
+            .note(memory, &mut noted, access.elem, piece, at, touch, linear);
+    });
+    machine.sink.noted = noted;
 }
 
 /// Loads into `out`; masked-off lanes take `other`, or 0.
@@ -688,9 +732,26 @@ const SPLAT: usize = 64;
 
 /// Stores the lanes of `value`; where several lanes hit one address, the highest wins.
 pub fn store<T: Lane>(machine: &mut Machine<'_>, access: Access, value: Slot) {
+    let slot = value;
     atomic::flush_before(machine, access);
     machine.wrote = true;
+    if machine.context.memory.compare.is_some() {
+        compare::<T>(machine, access, value);
+        return;
+    }
     let mut written = std::mem::take(&mut machine.sink.written);
+    let mut noted = std::mem::take(&mut machine.sink.noted);
+    let mut watched = machine.context.memory.races.watched;
+    if access.kind == AccessKind::Atomic {
+        // Noted by the atomic.
+        watched = Storages::NONE;
+    } else if machine.ordered.is_some() {
+        ordered::note(machine, access, Touch::Write);
+        watched = Storages::NONE;
+    }
+    let (at, linear) = (machine.at, machine.linear);
+    // Whether every piece begins behind the last one.
+    let (mut rising, mut reach) = (true, 0);
     // Read in place: the value may be in the slot of the pointers (their addresses) or of the mask.
     let value = machine.frame.tile::<T>(value, access.lanes);
     let splat = match value {
@@ -719,7 +780,42 @@ pub fn store<T: Lane>(machine: &mut Machine<'_>, access: Access, value: Slot) {
             log.add(piece.offset as u64, end as u64);
         }
         memory.initialised.note(piece.allocation, piece.offset, end);
+        if !watched.is_empty() {
+            memory.races.note(
+                memory,
+                &mut noted,
+                size_of::<T>(),
+                piece,
+                at,
+                Touch::Write,
+                linear,
+            );
+        }
+        rising &= piece.offset >= reach;
+        reach = end;
     });
     machine.sink.written = written;
+    machine.sink.noted = noted;
     access.report(machine, faults);
+    if !rising && access.kind == AccessKind::Store && machine.context.memory.checks {
+        duplicate::look::<T>(machine, access, slot);
+    }
+}
+
+/// Compares what would be stored with what is there.
+fn compare<T: Lane>(machine: &mut Machine<'_>, access: Access, value: Slot) {
+    let tile = machine.frame.tile::<T>(value, access.lanes);
+    let _ = access.checked(machine, |memory, piece| {
+        let Some(compare) = &memory.compare else { return };
+        for i in 0..piece.count {
+            let offset = piece.offset + i * size_of::<T>();
+            if compare.is_wanted(piece.allocation, offset) {
+                let mut there = [T::from_bits(0)];
+                memory.shared.read(piece.allocation, offset, &mut there);
+                if there[0].to_bits() != tile.lane(piece.lane + i).to_bits() {
+                    compare.differs(piece.allocation);
+                }
+            }
+        }
+    });
 }

@@ -21,9 +21,11 @@ pub mod lower;
 pub mod machine;
 pub mod num;
 pub mod optimise;
+pub mod ordered;
 pub mod plan;
 pub mod print;
 pub mod ptx;
+pub mod races;
 pub mod report;
 pub mod schedule;
 pub mod seen;
@@ -171,8 +173,11 @@ impl<'m> Prepared<'m> {
         let storage = memory;
         let mut memory = access::Memory::new(self.launch, storage, self.options.checks, control.cancel);
         memory.watch_reads(self.launch, self.tape.unwritten);
+        if self.options.checks {
+            memory.races = races::Watch::new(races::watched(&self.tape.touched, self.programs()));
+        }
         let (max_steps, cpu) = (self.options.max_steps, self.options.cpu);
-        let context = machine::Context::new(&self.tape, self.launch.grid, memory, max_steps, cpu);
+        let mut context = machine::Context::new(&self.tape, self.launch.grid, memory, max_steps, cpu);
         let limits = schedule::Limits {
             suspended_bytes: self.options.suspended_bytes,
         };
@@ -186,6 +191,11 @@ impl<'m> Prepared<'m> {
                 .install(go),
         }
         .map_err(|message| Error::unsupported(message).help("raise the limit for suspended programs"))?;
+        let whole = !ran.interrupted && !ran.cut && ran.programs == self.programs();
+        let races = match whole {
+            true => self.races(&mut context, &mut ran, limits),
+            false => Vec::new(),
+        };
         let reporter = report::Reporter {
             module: self.module,
             kernel: self.kernel,
@@ -193,10 +203,9 @@ impl<'m> Prepared<'m> {
             tape: &self.tape,
             memory: &context.memory,
         };
-        let whole = !ran.interrupted && !ran.cut && ran.programs == self.programs();
         let mut findings = Vec::new();
         if self.options.checks {
-            findings = reporter.findings(&mut ran.sink, whole);
+            findings = reporter.findings(&mut ran.sink, &races, whole);
         }
         let findings_cut = findings.len() > self.options.max_findings;
         findings.truncate(self.options.max_findings);
@@ -216,5 +225,40 @@ impl<'m> Prepared<'m> {
             programs: ran.programs,
             interrupted: ran.interrupted,
         })
+    }
+
+    /// Races of a launch that has run, and whether all that race write equal bytes, which nobody reads.
+    fn races(
+        &self,
+        context: &mut machine::Context<'_>,
+        ran: &mut schedule::Ran,
+        limits: schedule::Limits,
+    ) -> Vec<(races::Race, bool)> {
+        let noted = std::mem::take(&mut ran.sink.noted);
+        let found = match context.cooperative {
+            true => std::mem::take(&mut ran.races),
+            false => noted.races(),
+        };
+        let touched = &self.tape.touched;
+        // In a second run, what is read after it is written would be another, and updates would add up.
+        let repeats = touched.stored.both(touched.loaded).is_empty() && touched.updated.is_empty();
+        let again = !context.cooperative && repeats && !found.written.is_empty();
+        if again {
+            context.memory.compare = Some(races::Compare::new(found.written));
+            context.memory.races = races::Watch::default();
+            // What it finds is known.
+            let _ = schedule::run(context, self.programs(), limits, &|_| {});
+        }
+        let compare = context.memory.compare.take().filter(|_| again);
+        found
+            .races
+            .into_iter()
+            .map(|race| {
+                let equal = compare
+                    .as_ref()
+                    .is_some_and(|compare| compare.is_equal(race.later.allocation as usize));
+                (race, equal)
+            })
+            .collect()
     }
 }

@@ -11,7 +11,7 @@
 mod postorder;
 
 use self::postorder::reverse_postorder;
-use crate::analysis::pointees::{Pointees, Storages};
+use crate::analysis::pointees::{Pointees, Storages, Touched};
 use crate::analysis::quiet::quiet_loads;
 use crate::checks::hint;
 use crate::frame::Slot;
@@ -59,6 +59,8 @@ pub struct Lowered {
     pub order: Order,
     /// Uninitialised storage that the kernel may read.
     pub unwritten: Storages,
+    /// What its accesses may touch; nothing where faults are not reported.
+    pub touched: Touched,
     /// Where values are, for the debugger; empty unless asked for.
     pub values: Vec<Placed>,
 }
@@ -141,8 +143,9 @@ pub fn lower_noting(
         values: values.then(Vec::new),
     };
     let mut unwritten = Storages::NONE;
+    let mut touched = Touched::default();
     if checks {
-        let touched = Pointees::of(module, kernel, launch).touched(module);
+        touched = Pointees::of(module, kernel, launch).touched(module);
         unwritten = initialised::watched(launch, touched.loaded.union(touched.updated));
     }
     let function = &module.funcs[kernel];
@@ -182,6 +185,7 @@ pub fn lower_noting(
         loops,
         order,
         unwritten,
+        touched,
         values: values.unwrap_or_default(),
     })
 }

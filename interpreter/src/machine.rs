@@ -3,6 +3,7 @@
 use crate::access::Memory;
 use crate::frame::{Frame, Provenance, Slot};
 use crate::kind::Lane;
+use crate::ordered::Ordered;
 use crate::sink::Sink;
 use crate::steps::atomic::Gathered;
 use crate::steps::atomic::logged::Log;
@@ -121,8 +122,8 @@ pub struct Machine<'r> {
     pub synced: bool,
     /// Memory may have changed since the program was resumed.
     pub wrote: bool,
-    /// The program gives way only once it wrote: nothing that the others do changes anything.
-    pub alone: bool,
+    /// The last atomic or volatile access that it may wait by.
+    pub synced_at: At,
     /// The first program has begun here.
     began: bool,
     /// The instruction being executed.
@@ -131,6 +132,8 @@ pub struct Machine<'r> {
     pub gathered: Gathered,
     /// Updates to be applied in program order.
     pub log: Log,
+    /// What orders programs, where they synchronise and races are looked for.
+    pub ordered: Option<Box<Ordered>>,
     /// What was found.
     pub sink: Sink,
     /// Undefined lanes of the program.
@@ -150,11 +153,12 @@ impl<'r> Machine<'r> {
             steps: 0,
             synced: false,
             wrote: false,
-            alone: false,
+            synced_at: At(0),
             began: false,
             at: At(0),
             gathered: Gathered::default(),
             log: Log::default(),
+            ordered: (context.cooperative && !context.memory.races.watched.is_empty()).then(Box::default),
             sink: Sink::new(&context.memory),
             taint: Taint::default(),
         }
@@ -307,6 +311,13 @@ impl<'r> Machine<'r> {
         }
     }
 
+    /// Notes that the current instruction may wait for others.
+    #[inline]
+    pub fn sync(&mut self) {
+        self.synced = true;
+        self.synced_at = self.at;
+    }
+
     /// At a jump back: enforces the limits; true if the program gives way here.
     fn turn_back(&mut self, at: At) -> Result<bool, Stop> {
         if self.steps > self.context.max_steps {
@@ -316,7 +327,7 @@ impl<'r> Machine<'r> {
             return Err(Stop::Interrupted);
         }
         let synced = std::mem::take(&mut self.synced);
-        Ok(synced && self.context.cooperative && (self.wrote || !self.alone))
+        Ok(synced && self.context.cooperative)
     }
 
     /// The bits of a scalar operand.

@@ -55,6 +55,7 @@ pub fn plan(mut lowered: Lowered, reuse: bool) -> Tape {
         frame_bytes: sizes.iter().map(|s| s.next_multiple_of(64)).sum(),
         order: lowered.order,
         unwritten: lowered.unwritten,
+        touched: lowered.touched,
         shapes,
     }
 }

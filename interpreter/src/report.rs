@@ -3,6 +3,7 @@
 use crate::access::Memory;
 use crate::checks;
 use crate::frame::Tensor;
+use crate::races::Race;
 use crate::sink::{Entry, Key, Sink};
 use crate::tape::{At, Origin, Tape, What};
 use tilescope_diagnostics::{Finding, Frame, Location, Printed, TensorRef};
@@ -25,13 +26,26 @@ pub struct Reporter<'r> {
 
 impl Reporter<'_> {
     /// All findings, sorted by first program, then position; those of the whole launch come last.
-    pub fn findings(&self, sink: &mut Sink, whole: bool) -> Vec<Finding> {
-        let mut entries: Vec<(&Key, &Entry)> = sink.entries.iter().collect();
-        entries.sort_by_key(|(key, entry)| (entry.linear, key.at, key.check, key.tensor));
-        let mut findings: Vec<Finding> = entries
-            .into_iter()
-            .map(|(key, entry)| checks::finding(self, key, entry))
-            .collect();
+    ///
+    /// Races come with whether all programs write equal bytes and none reads them.
+    pub fn findings(&self, sink: &mut Sink, races: &[(Race, bool)], whole: bool) -> Vec<Finding> {
+        let entries = sink.entries.iter().map(|(key, entry)| {
+            let order = (entry.linear, key.at, key.check, key.tensor);
+            (order, checks::finding(self, key, entry))
+        });
+        let races = races.iter().map(|(race, equal)| {
+            let finding = checks::race::finding(self, race, *equal);
+            let order = (
+                u64::from(race.programs.0),
+                race.later.at,
+                finding.check,
+                race.later.tensor,
+            );
+            (order, finding)
+        });
+        let mut found: Vec<_> = entries.chain(races).collect();
+        found.sort_by_key(|(order, _)| *order);
+        let mut findings: Vec<Finding> = found.into_iter().map(|(_, finding)| finding).collect();
         if whole {
             findings.extend(checks::unwritten::findings(self, &mut sink.written));
         }
@@ -65,7 +79,14 @@ impl Reporter<'_> {
         finding
     }
 
-    fn program(&self, linear: u64) -> [u32; 3] {
+    /// Says where a finding is.
+    pub fn locate(&self, finding: &mut Finding, at: At) {
+        finding.location = self.location(at);
+        finding.ttir = self.line_of_text(&self.origin(at));
+    }
+
+    /// The program id of a linear number.
+    pub fn program(&self, linear: u64) -> [u32; 3] {
         let [gx, gy, _] = self.launch.grid.map(|n| n.max(1));
         [
             (linear % gx) as u32,

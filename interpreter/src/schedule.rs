@@ -8,6 +8,7 @@
 //! findings depend on the number of threads.
 
 use crate::machine::{Context, Machine, Rest, Stop};
+use crate::races::Found;
 use crate::sink::{Detail, Key, Sink};
 use crate::steps::atomic;
 use crate::tape::{At, Order};
@@ -29,6 +30,8 @@ pub struct Ran {
     pub interrupted: bool,
     /// A program was stopped by a limit.
     pub cut: bool,
+    /// Races of programs that synchronise; others are found from what the sink noted.
+    pub races: Found,
 }
 
 /// Limits that hold for a whole launch.
@@ -118,6 +121,7 @@ fn parallel(context: &Context<'_>, programs: Range<u64>, cut: &Cut, progress: &(
         programs,
         interrupted,
         cut: false,
+        races: Found::default(),
     }
 }
 
@@ -185,6 +189,7 @@ fn logged(context: &Context<'_>, range: Range<u64>, cut: &Cut, progress: &(dyn F
         programs,
         interrupted,
         cut: false,
+        races: Found::default(),
     }
 }
 
@@ -233,6 +238,7 @@ fn one_by_one(context: &Context<'_>, range: Range<u64>, cut: &Cut, progress: &(d
         programs,
         interrupted,
         cut: false,
+        races: Found::default(),
     }
 }
 
@@ -241,6 +247,8 @@ struct Suspended {
     linear: u64,
     position: u32,
     steps: u64,
+    /// The atomic or volatile load that it waits by.
+    by: At,
     frame: crate::frame::Frame,
     taint: crate::taint::Taint,
     /// Version of the memory, and what its values were.
@@ -252,8 +260,7 @@ struct Suspended {
 /// Programs that gave way.
 ///
 /// A program that comes back to a position with the same values while no program wrote goes round in vain
-/// until one does: it is parked until then. Where all are, the lowest goes on alone to the step limit;
-/// otherwise all of them would go round to the limit together.
+/// until one does: it is parked until then. Where all are, nobody can go on: a deadlock.
 #[derive(Default)]
 struct Waiting {
     /// Those that may go on, in turn.
@@ -291,17 +298,16 @@ impl Waiting {
         }
     }
 
-    /// The program whose turn it is, and whether it goes on alone.
-    fn pop(&mut self) -> Option<(Suspended, bool)> {
-        let (program, alone) = match self.ready.pop_front() {
-            Some(program) => (program, false),
-            None => {
-                let lowest = (0..self.parked.len()).min_by_key(|&i| self.parked[i].linear)?;
-                (self.parked.remove(lowest), true)
-            }
-        };
+    /// True if all wait in vain: what they look at stays as it is.
+    fn is_stuck(&self) -> bool {
+        self.ready.is_empty() && !self.parked.is_empty()
+    }
+
+    /// The program whose turn it is.
+    fn pop(&mut self) -> Option<Suspended> {
+        let program = self.ready.pop_front()?;
         self.held -= program.frame.bytes() as u64;
-        Some((program, alone))
+        Some(program)
     }
 }
 
@@ -319,6 +325,21 @@ impl Suspended {
         }
         false
     }
+}
+
+/// Notes that no program can go on, where the lowest one waits.
+fn deadlock(machine: &mut Machine<'_>, waiting: &Waiting) {
+    let Some(lowest) = waiting.parked.iter().min_by_key(|program| program.linear) else {
+        return;
+    };
+    machine.sink.begin(lowest.linear);
+    let key = Key {
+        check: Check::Deadlock,
+        at: lowest.by,
+        tensor: 0,
+    };
+    let count = waiting.parked.len() as u64;
+    machine.sink.report(key, count, || Detail::Deadlock(count));
 }
 
 fn cooperative(
@@ -341,12 +362,14 @@ fn cooperative(
             next += 1;
             waiting.changed();
             0
-        } else if let Some((program, alone)) = waiting.pop() {
+        } else if waiting.is_stuck() {
+            deadlock(&mut machine, &waiting);
+            break;
+        } else if let Some(program) = waiting.pop() {
             machine.start(program.linear);
             machine.frame = program.frame;
             machine.taint = program.taint;
             machine.steps = program.steps;
-            machine.alone = alone;
             known = (program.seen, program.looks);
             program.position
         } else {
@@ -365,6 +388,7 @@ fn cooperative(
                     linear: machine.linear,
                     position,
                     steps: machine.steps,
+                    by: machine.synced_at,
                     frame: std::mem::replace(&mut machine.frame, empty),
                     taint: std::mem::take(&mut machine.taint),
                     seen: known.0,
@@ -379,6 +403,9 @@ fn cooperative(
             }
             rest => {
                 waiting.changed();
+                if let Some(ordered) = &mut machine.ordered {
+                    ordered.end(machine.linear);
+                }
                 interrupted |= finish(&mut machine, rest, cut);
                 programs += 1;
                 progress(1);
@@ -394,5 +421,9 @@ fn cooperative(
         programs,
         interrupted,
         cut: false,
+        races: machine
+            .ordered
+            .take()
+            .map_or_else(Found::default, |ordered| ordered.found()),
     })
 }

@@ -5,6 +5,7 @@
 
 use crate::access::Memory;
 use crate::frame::Tensor;
+use crate::races::Noted;
 use crate::taint::Use;
 use crate::tape::At;
 use crate::written::Written;
@@ -81,6 +82,17 @@ pub enum Detail {
         /// Address and size of an element that nothing wrote; none for a masked-off lane.
         from: Option<(u64, u32)>,
     },
+    /// Two lanes of one store at one address.
+    Duplicate {
+        /// The first lane that is overwritten.
+        lane: u32,
+        /// The last lane that overwrites it.
+        by: u32,
+        /// The address.
+        address: u64,
+        /// Bits of the values of both.
+        values: (u64, u64),
+    },
     /// A false lane of an assert or assume.
     Condition {
         /// First false lane.
@@ -95,6 +107,8 @@ pub enum Detail {
         /// The value there.
         value: i64,
     },
+    /// No program can go on; how many wait.
+    Deadlock(u64),
     /// Too many operations; how many are allowed.
     Steps(u64),
 }
@@ -136,6 +150,8 @@ pub struct Sink {
     pub prints: Vec<Print>,
     /// Per allocation, what was written; none where nobody asks.
     pub written: Vec<Option<Written>>,
+    /// Which programs touched what, to find races.
+    pub noted: Noted,
     linear: u64,
 }
 
@@ -241,6 +257,7 @@ impl Sink {
             }
         }
         self.prints.extend(other.prints);
+        self.noted.merge(other.noted);
         for (ours, theirs) in self.written.iter_mut().zip(other.written) {
             if let (Some(ours), Some(theirs)) = (ours, theirs) {
                 ours.merge(&theirs);

@@ -5,7 +5,7 @@
 //! through which calls) sits in a side table. A program's whole state is the tape position and its
 //! frame.
 
-use crate::analysis::pointees::Storages;
+use crate::analysis::pointees::{Storages, Touched};
 use crate::frame::{Slot, Tensor};
 use crate::kind::Kind;
 use crate::machine::{Flow, Machine, Stop};
@@ -200,6 +200,8 @@ pub struct Tape {
     pub order: Order,
     /// Uninitialised storage that the kernel may read.
     pub unwritten: Storages,
+    /// What its accesses may touch; nothing where faults are not reported.
+    pub touched: Touched,
     /// What each slot held last, for listings: kind and lanes.
     pub shapes: Vec<(Kind, u32)>,
 }

@@ -5,7 +5,10 @@
 //! is never too small: an access that turns out to go elsewhere is out of bounds, and reported as such.
 
 use std::collections::HashMap;
-use tilescope_ir::{Effect, Elem, EntityId, FuncId, Function, Module, Op, OpCode, OpId, Type, ValueId};
+use tilescope_ir::attrs::Scope;
+use tilescope_ir::{
+    Attrs, Effect, Elem, EntityId, FuncId, Function, Module, Op, OpCode, OpId, Type, ValueId,
+};
 use tilescope_launch::{Argument, Launch};
 
 /// A set of allocations.
@@ -143,6 +146,8 @@ impl Pointees {
                     (Effect::Read, _) | (_, OpCode::AtomicLoad | OpCode::AtomicPoll) => {
                         touched.loaded = touched.loaded.union(set);
                     }
+                    // Between programs such an atomic is a plain access.
+                    (Effect::Sync, _) if is_of_one_block(op) => touched.stored = touched.stored.union(set),
                     (Effect::Write, _) => touched.stored = touched.stored.union(set),
                     (Effect::Sync, _) => touched.updated = touched.updated.union(set),
                     _ => {}
@@ -151,6 +156,13 @@ impl Pointees {
         }
         touched
     }
+}
+
+fn is_of_one_block(op: &Op) -> bool {
+    matches!(
+        op.attrs,
+        Attrs::Rmw(_, _, Scope::Cta) | Attrs::Atomic(_, Scope::Cta)
+    )
 }
 
 /// Where values go.
@@ -219,7 +231,7 @@ impl Flows<'_> {
 
     fn call(&mut self, func: FuncId, op: &Op) {
         let callee = match &op.attrs {
-            tilescope_ir::Attrs::Callee(name) => self.module.find(name),
+            Attrs::Callee(name) => self.module.find(name),
             _ => None,
         };
         let Some(callee) = callee else { return };

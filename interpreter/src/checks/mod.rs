@@ -6,8 +6,11 @@
 pub mod access;
 pub mod assertion;
 pub mod conversion;
+pub mod deadlock;
 pub mod division;
+pub mod duplicate;
 pub mod hint;
+pub mod race;
 pub mod shift;
 pub mod step_limit;
 pub mod undefined;
@@ -42,6 +45,12 @@ pub fn finding(reporter: &Reporter<'_>, key: &Key, entry: &Entry) -> Finding {
         Detail::Conversion { lane, value, used } => {
             conversion::finding(reporter, key, entry, *lane, *value, *used)
         }
+        Detail::Duplicate {
+            lane,
+            by,
+            address,
+            values,
+        } => duplicate::finding(reporter, key, entry, (*lane, *by), *address, *values),
         Detail::Undefined {
             lane,
             born,
@@ -50,6 +59,7 @@ pub fn finding(reporter: &Reporter<'_>, key: &Key, entry: &Entry) -> Finding {
         } => undefined::finding(reporter, key, entry, *lane, *born, *how, *from),
         Detail::Condition { lane } => assertion::finding(reporter, key, entry, *lane),
         Detail::Hint { promise, lane, value } => hint::finding(reporter, key, entry, promise, *lane, *value),
+        Detail::Deadlock(waiting) => deadlock::finding(reporter, key, entry, *waiting),
         Detail::Steps(limit) => step_limit::finding(reporter, key, entry, *limit),
     }
 }

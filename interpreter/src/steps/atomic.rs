@@ -4,7 +4,8 @@
 //! one address all take effect and each is given what the one before it left. A masked-off or faulty lane
 //! does nothing and gives 0. Programs' atomics interleave as [`order`] says; where that is not in parallel,
 //! one worker runs all programs and a plain read and write is one step. Memory orders and scopes are
-//! without effect: the model is sequentially consistent.
+//! without effect on values, which are sequentially consistent; what they order decides what is a race
+//! ([`crate::ordered`]).
 //!
 //! Numbers are those of the element-wise operations: a float addition rounds once in its own type, keeps
 //! subnormals (the card's f32 addition in global memory flushes them) and gives the canonical NaN. Float
@@ -22,6 +23,7 @@ use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
 use crate::num::float::{Bf16, F16};
 use crate::num::math::Arithmetic;
+use crate::ordered::{self, Orders};
 use crate::sink::{AccessKind, Detail, Key};
 use crate::steps::memory::is_active;
 use crate::taint::{self, Use};
@@ -144,6 +146,7 @@ pub fn flush(machine: &mut Machine<'_>) {
                 lane: 0,
                 count: 1,
                 allocation,
+                tensor: 0,
                 offset: element * size,
             };
             log(&mut machine.sink.written, piece, size);
@@ -386,6 +389,8 @@ pub struct Modify {
     pub waits: bool,
     /// What was there before counts.
     pub reads: bool,
+    /// What it orders.
+    pub orders: Orders,
 }
 
 impl Step for Modify {
@@ -394,13 +399,16 @@ impl Step for Modify {
     }
 
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
-        machine.synced |= self.waits;
+        if self.waits {
+            machine.sync();
+        }
         machine.frame.flatten(inst.ins[1]);
         let mask = inst.ins.get(2).copied();
         let access = access(inst, machine, AccessKind::Atomic, mask, self.elem);
         if self.reads {
             use_unwritten(machine, access);
         }
+        begin(machine, access, self.orders);
         let mut out = inst.outs.first().copied();
         // In parallel nobody reads the old values ([`order`]).
         if let (Some(slot), Order::Parallel | Order::Logged) = (out, machine.context.tape.order) {
@@ -408,6 +416,7 @@ impl Step for Modify {
             out = None;
         }
         (self.update)(machine, access, inst.ins[1], out);
+        ordered::release(machine, access, self.orders, true, |_| true);
         Ok(Flow::Next)
     }
 
@@ -423,6 +432,22 @@ fn access(inst: &Inst, machine: &Machine<'_>, kind: AccessKind, mask: Option<Slo
         mask,
         lanes: inst.lanes(machine),
         elem: elem.bytes(),
+    }
+}
+
+/// Before an atomic acts: what it takes from others, and that it touches its elements.
+fn begin(machine: &mut Machine<'_>, access: Access, orders: Orders) {
+    ordered::acquire(machine, access, orders);
+    access::note_touch(machine, access, orders.touch);
+}
+
+/// What an atomic orders; `writes` if it does.
+fn orders(function: &Function, op: OpId, writes: bool) -> Orders {
+    match function.ops[op].attrs {
+        Attrs::Rmw(_, semantic, scope) | Attrs::Atomic(semantic, scope) => {
+            Orders::new(semantic, scope, writes)
+        }
+        _ => Orders::RELAXED,
     }
 }
 
@@ -474,6 +499,7 @@ fn use_operands(inst: &Inst, machine: &mut Machine<'_>, operands: &[Slot], mask:
 #[derive(Debug)]
 struct CompareAndSwap {
     elem: Kind,
+    orders: Orders,
 }
 
 impl Step for CompareAndSwap {
@@ -482,16 +508,29 @@ impl Step for CompareAndSwap {
     }
 
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
-        machine.synced = true;
+        machine.sync();
         inst.ins[1..].iter().for_each(|&slot| machine.frame.flatten(slot));
         let access = access(inst, machine, AccessKind::Atomic, None, self.elem);
         let operands = [inst.ins[1], inst.ins[2]];
         use_unwritten(machine, access);
-        with_width!(self.elem, T => {
+        begin(machine, access, self.orders);
+        let lanes = access.lanes;
+        // Only a swap that took place releases.
+        let swapped: Vec<bool> = with_width!(self.elem, T => {
             replace::<T, 2>(machine, access, operands, Some(inst.outs[0]), |old, [expected, new]| {
                 if old == expected { new } else { old }
             });
+            match machine.ordered.is_some() {
+                true => {
+                    let old = machine.frame.tile::<T>(inst.outs[0], lanes);
+                    let expected = machine.frame.tile::<T>(inst.ins[1], lanes);
+                    (0..lanes).map(|lane| old.lane(lane) == expected.lane(lane)).collect()
+                }
+                false => Vec::new(),
+            }
         });
+        let acted = |lane: usize| swapped.get(lane).copied().unwrap_or(false);
+        ordered::release(machine, access, self.orders, true, acted);
         Ok(Flow::Next)
     }
 
@@ -504,6 +543,7 @@ impl Step for CompareAndSwap {
 #[derive(Debug)]
 struct AtomicLoad {
     elem: Kind,
+    orders: Orders,
 }
 
 impl Step for AtomicLoad {
@@ -512,10 +552,11 @@ impl Step for AtomicLoad {
     }
 
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
-        machine.synced = true;
+        machine.sync();
         let mask = inst.ins.get(1).copied();
         let access = access(inst, machine, AccessKind::AtomicLoad, mask, self.elem);
         use_unwritten(machine, access);
+        begin(machine, access, self.orders);
         with_width!(self.elem, T => access::load::<T>(machine, access, None, inst.outs[0]));
         Ok(Flow::Next)
     }
@@ -529,6 +570,7 @@ impl Step for AtomicLoad {
 #[derive(Debug)]
 struct AtomicStore {
     elem: Kind,
+    orders: Orders,
 }
 
 impl Step for AtomicStore {
@@ -540,7 +582,9 @@ impl Step for AtomicStore {
         machine.frame.flatten(inst.ins[1]);
         let mask = inst.ins.get(2).copied();
         let access = access(inst, machine, AccessKind::Atomic, mask, self.elem);
+        begin(machine, access, self.orders);
         with_width!(self.elem, T => access::store::<T>(machine, access, inst.ins[1]));
+        ordered::release(machine, access, self.orders, false, |_| true);
         Ok(Flow::Next)
     }
 
@@ -581,6 +625,7 @@ impl Step for BeginPoll {
 struct Poll {
     elem: Kind,
     again: Label,
+    orders: Orders,
 }
 
 impl Poll {
@@ -589,6 +634,7 @@ impl Poll {
         let lanes = inst.lanes(machine);
         let [waiting, matched, rounds] = [inst.ins[2], inst.ins[3], inst.ins[4]];
         let access = access(inst, machine, AccessKind::AtomicLoad, Some(waiting), self.elem);
+        begin(machine, access, self.orders);
         let expected = machine.frame.tile::<T>(inst.ins[1], lanes);
         let before = machine.frame.tile::<Bool>(matched, lanes);
         let mut hits: Vec<Bool> = (0..lanes).map(|lane| before.lane(lane)).collect();
@@ -615,7 +661,7 @@ impl Poll {
 
 impl Step for Poll {
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
-        machine.synced = true;
+        machine.sync();
         let waits = with_width!(self.elem, T => self.round::<T>(inst, machine));
         let before = machine.scalar::<u64>(inst.ins[4]);
         // Without a limit only the first round is told apart, so that waiting in vain looks like it.
@@ -691,6 +737,7 @@ pub fn atomic_rmw(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Resul
         elem,
         waits,
         reads,
+        orders: orders(function, op, true),
     };
     lower.emit(step, ins, vec![out], lanes);
     Ok(())
@@ -702,7 +749,8 @@ pub fn atomic_cas(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Resul
     lower.need(Order::Cooperative);
     let ins = lower.operands(&function.ops[op]);
     let out = lower.result(function, op)?;
-    lower.emit(CompareAndSwap { elem }, ins, vec![out], lanes);
+    let orders = orders(function, op, true);
+    lower.emit(CompareAndSwap { elem, orders }, ins, vec![out], lanes);
     Ok(())
 }
 
@@ -712,7 +760,8 @@ pub fn atomic_load(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Resu
     lower.need(Order::Cooperative);
     let ins = lower.operands(&function.ops[op]);
     let out = lower.result(function, op)?;
-    lower.emit(AtomicLoad { elem }, ins, vec![out], lanes);
+    let orders = orders(function, op, false);
+    lower.emit(AtomicLoad { elem, orders }, ins, vec![out], lanes);
     Ok(())
 }
 
@@ -721,7 +770,8 @@ pub fn atomic_store(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Res
     let (elem, lanes) = elements(lower, function, op)?;
     lower.need(Order::Sequential);
     let ins = lower.operands(&function.ops[op]);
-    lower.emit(AtomicStore { elem }, ins, vec![], lanes);
+    let orders = orders(function, op, true);
+    lower.emit(AtomicStore { elem, orders }, ins, vec![], lanes);
     Ok(())
 }
 
@@ -739,7 +789,8 @@ pub fn atomic_poll(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Resu
     let again = lower.label();
     lower.place(again);
     ins.extend(state.iter().chain(&limit));
-    lower.emit(Poll { elem, again }, ins, state, lanes);
+    let orders = orders(function, op, false);
+    lower.emit(Poll { elem, again, orders }, ins, state, lanes);
     lower.jumps_to(again);
     Ok(())
 }

@@ -90,15 +90,14 @@ struct ToInteger {
 impl ToInteger {
     /// Lanes and values without a value in the integer type: fractions are cut off first.
     fn faulty(&self, inst: &Inst, machine: &Machine<'_>) -> Vec<(u32, f64)> {
-        let bits = 8 * self.to.bytes() as i32;
+        let bits = 8 * self.to.bytes() as u32;
+        // Powers of two are exact.
+        let power = |exponent: u32| (1u128 << exponent) as f64;
         let (low, high) = match self.signed {
             // For 64 bits the lower bound itself is the least value; -1 more is lost in rounding.
-            true if bits == 64 => (
-                f64::from_bits((-(2.0f64.powi(63))).to_bits() + 1),
-                2.0f64.powi(63),
-            ),
-            true => (-(2.0f64.powi(bits - 1)) - 1.0, 2.0f64.powi(bits - 1)),
-            false => (-1.0, 2.0f64.powi(bits)),
+            true if bits == 64 => (f64::from_bits((-power(63)).to_bits() + 1), power(63)),
+            true => (-power(bits - 1) - 1.0, power(bits - 1)),
+            false => (-1.0, power(bits)),
         };
         macro_rules! lanes_of {
             ($T:ty) => {{

@@ -7,6 +7,7 @@ use crate::frame::{Form, Slot, Tile};
 use crate::kind::{Bool, Kind, Lane};
 use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
+use crate::races::Touch;
 use crate::sink::AccessKind;
 use crate::steps::symbolic;
 use crate::stored;
@@ -158,9 +159,14 @@ impl Step for Load {
         if let Some(&other) = inst.ins.get(2) {
             machine.frame.flatten(other);
         }
-        machine.synced |= self.volatile;
+        if self.volatile {
+            machine.sync();
+        }
         let access = self.access(inst, machine);
         self.watch(inst, machine, access);
+        // A volatile load counts as a relaxed atomic.
+        let touch = if self.volatile { Touch::Atomic } else { Touch::Read };
+        access::note_touch(machine, access, touch);
         let (other, out) = (inst.ins.get(2).copied(), inst.outs[0]);
         with_width!(self.kind, T => access::load::<T>(machine, access, other, out));
         match self.kind {

@@ -11,6 +11,7 @@ use crate::frame::Slot;
 use crate::kind::{Bool, Kind};
 use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
+use crate::ordered::Orders;
 use crate::steps::atomic::{Modify, order, reduction};
 use crate::taint::{self, Use};
 use crate::tape::{Inst, Step};
@@ -627,6 +628,7 @@ pub fn descriptor_reduce(lower: &mut Lower<'_>, function: &Function, op: OpId) -
         elem,
         waits: false,
         reads: true,
+        orders: Orders::RELAXED,
     };
     let ins = vec![block.pointers, lower.slot(value), block.mask];
     lower.emit(step, ins, vec![], block.lanes);

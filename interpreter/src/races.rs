@@ -1,0 +1,722 @@
+//! Which programs touched which bytes, kept small: what races are found from.
+//!
+//! Programs of a grid run in any order, so two of them that touch the same bytes race if one writes and no
+//! atomic orders them. Where no atomic's result is used nothing orders programs at all, and it is enough to know,
+//! per byte and instruction, which programs touched it. A worker writes runs of bytes down as [`Strip`]s: one
+//! strip holds the rows of a tile, or the blocks of thousands of neighbouring programs. Where accesses are
+//! scattered, strips become [`Cells`], three numbers per element that all workers share: the lowest, second
+//! lowest and highest program. Both give the same [`Segment`]s, whatever the number of threads.
+//!
+//! Launches whose programs synchronise are judged while they run ([`crate::ordered`]).
+
+use crate::access::{Memory, Piece};
+use crate::analysis::pointees::{Storages, Touched};
+use crate::frame::Tensor;
+use crate::tape::At;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How bytes were touched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Touch {
+    /// A plain load.
+    Read,
+    /// A plain store, or an atomic whose scope is one program.
+    Write,
+    /// An atomic, or a volatile load.
+    Atomic,
+}
+
+impl Touch {
+    /// True if two such accesses by different programs race.
+    pub fn conflicts(self, other: Touch) -> bool {
+        self != other && self.max(other) != Touch::Read || self == Touch::Write
+    }
+}
+
+/// Accesses of one instruction to one tensor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Who {
+    /// The allocation.
+    pub allocation: u32,
+    /// The tensor, plus one.
+    pub tensor: Tensor,
+    /// The instruction.
+    pub at: At,
+    /// How.
+    pub touch: Touch,
+    /// Bytes of an element.
+    pub elem: u32,
+}
+
+/// Runs of `len` bytes, `count` of them: run i at `start + i * stride`, by program `program + i * step`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Strip {
+    start: u64,
+    len: u64,
+    stride: i64,
+    count: u32,
+    program: u32,
+    /// 0 or 1.
+    step: u32,
+}
+
+impl Strip {
+    fn run(&self, i: u32) -> (u64, u64, u32) {
+        let start = self.start.wrapping_add_signed(self.stride * i64::from(i));
+        (start, start + self.len, self.program + i * self.step)
+    }
+
+    /// Adds a run if it continues the strip.
+    fn extend(&mut self, start: u64, len: u64, program: u32) -> bool {
+        let (last, end, by) = self.run(self.count - 1);
+        if self.count == 1 && program == by && start == end {
+            self.len += len;
+            return true;
+        }
+        if len != self.len {
+            return false;
+        }
+        if start == last && program == by {
+            return true;
+        }
+        let (stride, step) = (start.wrapping_sub(last) as i64, program.wrapping_sub(by));
+        if self.count == 1 && step <= 1 {
+            (self.stride, self.step) = (stride, step);
+        } else if (stride, step) != (self.stride, self.step) {
+            return false;
+        }
+        self.count += 1;
+        true
+    }
+
+    /// The bytes from the first to the last, if no two programs touch one inside.
+    fn hull(&self) -> Option<(u64, u64)> {
+        let (first, last) = (self.run(0), self.run(self.count - 1));
+        let apart = self.count == 1 || self.step == 0 || self.stride.unsigned_abs() >= self.len;
+        apart.then(|| (first.0.min(last.0), first.1.max(last.1)))
+    }
+}
+
+/// Strips that an instruction may have before cells take their place, per worker.
+const MANY: usize = 1 << 14;
+
+/// What one worker noted.
+#[derive(Debug, Clone, Default)]
+pub struct Noted {
+    logs: Vec<(Who, Log)>,
+    /// The log that was added to last.
+    last: usize,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Log {
+    strips: Vec<Strip>,
+    cells: Option<Arc<Cells>>,
+}
+
+/// Per element: the lowest, the second lowest and the highest program that touched it.
+#[derive(Debug)]
+pub struct Cells {
+    elem: u64,
+    cells: Vec<[AtomicU32; 3]>,
+}
+
+const NOBODY: u32 = u32::MAX;
+
+impl Cells {
+    fn new(len: u64, elem: u64) -> Cells {
+        let cells = (0..len.div_ceil(elem))
+            .map(|_| [AtomicU32::new(NOBODY), AtomicU32::new(NOBODY), AtomicU32::new(0)]);
+        Cells {
+            elem,
+            cells: cells.collect(),
+        }
+    }
+
+    fn add(&self, start: u64, end: u64, program: u32) {
+        for i in start / self.elem..end.div_ceil(self.elem) {
+            let Some([low, second, high]) = self.cells.get(i as usize) else {
+                return;
+            };
+            let before = low.fetch_min(program, Ordering::Relaxed);
+            if before != program {
+                second.fetch_min(before.max(program), Ordering::Relaxed);
+            }
+            high.fetch_max(program, Ordering::Relaxed);
+        }
+    }
+
+    fn segments(&self) -> impl Iterator<Item = Segment> + '_ {
+        let mut next = 0;
+        let of = move |i: usize| {
+            let [low, second, high] = self.cells.get(i)?;
+            let [low, second, high] = [low, second, high].map(|n| n.load(Ordering::Relaxed));
+            Some((low, second, high))
+        };
+        std::iter::from_fn(move || {
+            while of(next)?.0 == NOBODY {
+                next += 1;
+            }
+            let (first, programs) = (next, of(next)?);
+            while of(next) == Some(programs) {
+                next += 1;
+            }
+            Some(Segment {
+                start: first as u64 * self.elem,
+                end: next as u64 * self.elem,
+                low: programs.0,
+                second: (programs.1 != NOBODY).then_some(programs.1),
+                high: programs.2,
+            })
+        })
+    }
+}
+
+/// Cells that all workers share.
+#[derive(Debug, Default)]
+pub struct SharedCells(Mutex<BTreeMap<Who, Arc<Cells>>>);
+
+impl SharedCells {
+    fn of(&self, who: Who, len: u64) -> Arc<Cells> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || Arc::new(Cells::new(len, u64::from(who.elem).max(1)));
+        all.entry(who).or_insert_with(new).clone()
+    }
+}
+
+/// Which accesses of a launch are noted.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// The allocations.
+    pub watched: Storages,
+    cells: SharedCells,
+}
+
+impl Watch {
+    /// Notes accesses to these allocations.
+    pub fn new(watched: Storages) -> Watch {
+        Watch {
+            watched,
+            cells: SharedCells::default(),
+        }
+    }
+
+    /// Notes that a program touched a piece.
+    #[inline]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one call for every access, all of them at hand there"
+    )]
+    pub fn note(
+        &self,
+        memory: &Memory<'_>,
+        noted: &mut Noted,
+        elem: usize,
+        piece: Piece,
+        at: At,
+        touch: Touch,
+        program: u64,
+    ) {
+        if !self.watched.contains(piece.allocation) {
+            return;
+        }
+        let who = Who {
+            allocation: piece.allocation as u32,
+            tensor: piece.tensor,
+            at,
+            touch,
+            elem: elem as u32,
+        };
+        let (start, end) = (piece.offset as u64, (piece.offset + piece.count * elem) as u64);
+        let len = memory.spans[piece.allocation].1;
+        noted.add(who, start, end, program, &self.cells, len);
+    }
+}
+
+/// Bytes that several programs write, and whether one would write others than are there.
+#[derive(Debug, Default)]
+pub struct Compare {
+    written: Vec<(u32, u64, u64)>,
+    differs: Mutex<Vec<usize>>,
+}
+
+impl Compare {
+    /// Looks at stores to these bytes: allocation, start and end, rising.
+    pub fn new(written: Vec<(u32, u64, u64)>) -> Compare {
+        Compare {
+            written,
+            differs: Mutex::default(),
+        }
+    }
+
+    /// True for an element at an offset that begins in these bytes.
+    pub fn is_wanted(&self, allocation: usize, offset: usize) -> bool {
+        let (allocation, offset) = (allocation as u32, offset as u64);
+        let next = self
+            .written
+            .partition_point(|range| (range.0, range.2) <= (allocation, offset));
+        let range = self.written.get(next);
+        range.is_some_and(|range| range.0 == allocation && range.1 <= offset)
+    }
+
+    /// Notes that other bytes are stored.
+    pub fn differs(&self, allocation: usize) {
+        let mut differs = self.differs.lock().unwrap_or_else(PoisonError::into_inner);
+        if !differs.contains(&allocation) {
+            differs.push(allocation);
+        }
+    }
+
+    /// True if all programs would write what is there.
+    pub fn is_equal(&self, allocation: usize) -> bool {
+        let differs = self.differs.lock().unwrap_or_else(PoisonError::into_inner);
+        !differs.contains(&allocation)
+    }
+}
+
+/// The allocations whose accesses are to be noted: some program writes there, and another access may meet it.
+pub fn watched(touched: &Touched, programs: u64) -> Storages {
+    match programs {
+        0 | 1 => Storages::NONE,
+        _ => touched.stored.union(touched.updated.both(touched.loaded)),
+    }
+}
+
+impl Noted {
+    /// Notes that a program touched the bytes `start..end` of an allocation of `len` bytes.
+    pub fn add(&mut self, who: Who, start: u64, end: u64, program: u64, shared: &SharedCells, len: u64) {
+        let program = u32::try_from(program).unwrap_or(NOBODY - 1);
+        let log = self.log(who);
+        if let Some(cells) = &log.cells {
+            cells.add(start, end, program);
+            return;
+        }
+        if let Some(last) = log.strips.last_mut()
+            && last.extend(start, end - start, program)
+        {
+            return;
+        }
+        log.strips.push(Strip {
+            start,
+            len: end - start,
+            stride: 0,
+            count: 1,
+            program,
+            step: 0,
+        });
+        if log.strips.len() > MANY {
+            let cells = shared.of(who, len);
+            drain(&mut log.strips, &cells);
+            log.cells = Some(cells);
+        }
+    }
+
+    #[inline]
+    fn log(&mut self, who: Who) -> &mut Log {
+        if self.logs.get(self.last).is_none_or(|log| log.0 != who) {
+            let known = self.logs.iter().position(|log| log.0 == who);
+            self.last = known.unwrap_or(self.logs.len());
+            if known.is_none() {
+                self.logs.push((who, Log::default()));
+            }
+        }
+        &mut self.logs[self.last].1
+    }
+
+    /// Adds what another worker noted.
+    pub fn merge(&mut self, other: Noted) {
+        for (who, theirs) in other.logs {
+            let ours = self.log(who);
+            ours.strips.extend(theirs.strips);
+            ours.cells = ours.cells.take().or(theirs.cells);
+        }
+    }
+
+    /// The races among what was noted, the first of each tensor that is the worst.
+    pub fn races(mut self) -> Found {
+        let mut by_storage: BTreeMap<u32, Vec<(Who, Log)>> = BTreeMap::new();
+        self.logs.sort_by_key(|log| log.0);
+        for (who, mut log) in self.logs {
+            if let Some(cells) = &log.cells {
+                drain(&mut log.strips, cells);
+            }
+            by_storage.entry(who.allocation).or_default().push((who, log));
+        }
+        let mut found = Found::default();
+        for logs in by_storage.into_values() {
+            let writes = logs.iter().any(|(who, _)| who.touch != Touch::Read);
+            if writes && !are_apart(&logs) {
+                find(&logs, &mut found);
+            }
+        }
+        found
+    }
+}
+
+fn drain(strips: &mut Vec<Strip>, cells: &Cells) {
+    for strip in strips.drain(..) {
+        for i in 0..strip.count {
+            let (start, end, program) = strip.run(i);
+            cells.add(start, end, program);
+        }
+    }
+}
+
+/// True if it is plain that no two programs touch a byte: strips lie one behind the other.
+fn are_apart(logs: &[(Who, Log)]) -> bool {
+    let mut hulls: Vec<(u64, u64, u32, u32)> = Vec::new();
+    for (_, log) in logs {
+        if log.cells.is_some() {
+            return false;
+        }
+        for strip in &log.strips {
+            let Some((start, end)) = strip.hull() else {
+                return false;
+            };
+            let last = strip.run(strip.count - 1).2;
+            hulls.push((start, end, strip.program, last));
+        }
+    }
+    hulls.sort_unstable();
+    let mut reach = (0, None);
+    for &(start, end, first, last) in &hulls {
+        let by = (first == last).then_some(first);
+        if start < reach.0 && (by.is_none() || by != reach.1) {
+            return false;
+        }
+        let same = start < reach.0;
+        if end > reach.0 || !same {
+            reach = (end.max(reach.0), by);
+        }
+    }
+    true
+}
+
+/// Bytes that the same programs touched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Segment {
+    start: u64,
+    end: u64,
+    low: u32,
+    second: Option<u32>,
+    high: u32,
+}
+
+/// The segments of strips, rising.
+fn segments(strips: &[Strip]) -> Vec<Segment> {
+    let total: usize = strips.iter().map(|s| s.count as usize).sum();
+    let mut edges: Vec<(u64, bool, u32)> = Vec::with_capacity(2 * total);
+    for strip in strips {
+        for i in 0..strip.count {
+            let (start, end, program) = strip.run(i);
+            edges.push((start, true, program));
+            edges.push((end, false, program));
+        }
+    }
+    // Ends before starts at one place.
+    edges.sort_unstable();
+    let mut active: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut found: Vec<Segment> = Vec::new();
+    let mut from = 0;
+    for (at, starts, program) in edges {
+        if at > from && !active.is_empty() {
+            let mut lowest = active.keys().copied();
+            let segment = Segment {
+                start: from,
+                end: at,
+                low: lowest.next().unwrap_or(NOBODY),
+                second: lowest.next(),
+                high: active.keys().next_back().copied().unwrap_or(0),
+            };
+            match found.last_mut() {
+                Some(last)
+                    if last.end == from
+                        && (last.low, last.second, last.high)
+                            == (segment.low, segment.second, segment.high) =>
+                {
+                    last.end = at;
+                }
+                _ => found.push(segment),
+            }
+        }
+        from = at;
+        if starts {
+            *active.entry(program).or_default() += 1;
+        } else if let Some(times) = active.get_mut(&program) {
+            *times -= 1;
+            if *times == 0 {
+                active.remove(&program);
+            }
+        }
+    }
+    found
+}
+
+/// What was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Of each tensor the worst.
+    pub races: Vec<Race>,
+    /// Allocation and bytes that several programs write, rising.
+    pub written: Vec<(u32, u64, u64)>,
+}
+
+/// Two programs that touch the same bytes, with nothing that orders them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Race {
+    /// The access of the program that is later in linear order.
+    pub later: Who,
+    /// The other one.
+    pub earlier: Who,
+    /// Linear numbers of the programs: later, earlier.
+    pub programs: (u32, u32),
+    /// Byte offset in the allocation.
+    pub offset: u64,
+    /// Bytes at which these two instructions race.
+    pub bytes: u64,
+    /// Other instructions race on this tensor, too.
+    pub more: bool,
+}
+
+impl Race {
+    /// Both write.
+    pub fn is_write_write(&self) -> bool {
+        self.later.touch != Touch::Read && self.earlier.touch != Touch::Read
+    }
+
+    /// The order of importance: writes first, then the first program.
+    fn rank(&self) -> (bool, u32, u32, At, At, u64) {
+        let (later, earlier) = self.programs;
+        (
+            !self.is_write_write(),
+            later,
+            earlier,
+            self.later.at,
+            self.earlier.at,
+            self.offset,
+        )
+    }
+}
+
+/// Of the races on one tensor keeps the worst.
+pub fn keep_worst(races: &mut Vec<Race>, race: Race) {
+    match races
+        .iter_mut()
+        .find(|known| known.later.tensor == race.later.tensor)
+    {
+        None => races.push(race),
+        Some(known) => {
+            let same = (known.later, known.earlier) == (race.later, race.earlier)
+                || (known.later, known.earlier) == (race.earlier, race.later);
+            let bytes = if same {
+                known.bytes + race.bytes
+            } else {
+                known.bytes
+            };
+            let more = known.more || race.more || !same;
+            if race.rank() < known.rank() {
+                let own = race.bytes;
+                *known = race;
+                known.bytes = if same { bytes } else { own };
+            } else {
+                known.bytes = bytes;
+            }
+            known.more = more;
+        }
+    }
+}
+
+/// Goes over all instructions' segments of one allocation at once.
+fn find(logs: &[(Who, Log)], found: &mut Found) {
+    type Segments<'a> = Box<dyn Iterator<Item = Segment> + 'a>;
+    let mut sources: Vec<std::iter::Peekable<Segments<'_>>> = logs
+        .iter()
+        .map(|(_, log)| {
+            let all: Segments<'_> = match &log.cells {
+                Some(cells) => Box::new(cells.segments()),
+                None => Box::new(segments(&log.strips).into_iter()),
+            };
+            all.peekable()
+        })
+        .collect();
+    let mut pairs: BTreeMap<(usize, usize), Race> = BTreeMap::new();
+    let mut from = 0;
+    loop {
+        let mut to = u64::MAX;
+        let mut here: Vec<(usize, Segment)> = Vec::new();
+        for (i, source) in sources.iter_mut().enumerate() {
+            while source.peek().is_some_and(|segment| segment.end <= from) {
+                source.next();
+            }
+            match source.peek() {
+                Some(segment) if segment.start <= from => {
+                    to = to.min(segment.end);
+                    here.push((i, *segment));
+                }
+                Some(segment) => to = to.min(segment.start),
+                None => {}
+            }
+        }
+        if to == u64::MAX {
+            break;
+        }
+        for &(i, first) in &here {
+            for &(j, second) in &here {
+                let (earlier, later) = (logs[i].0, logs[j].0);
+                if earlier.touch.conflicts(later.touch)
+                    && let Some(programs) = meet(first, second)
+                {
+                    // Bytes at which both may be the later one count once.
+                    let twice = i > j && meet(second, first).is_some();
+                    let race = Race {
+                        later,
+                        earlier,
+                        programs,
+                        offset: from,
+                        bytes: if twice { 0 } else { to - from },
+                        more: false,
+                    };
+                    if race.is_write_write() {
+                        note_written(&mut found.written, later.allocation, from, to);
+                    }
+                    let known = pairs.entry((i, j)).or_insert(Race { bytes: 0, ..race });
+                    let bytes = known.bytes + race.bytes;
+                    if race.rank() < known.rank() {
+                        *known = race;
+                    }
+                    known.bytes = bytes;
+                }
+            }
+        }
+        from = to;
+    }
+    pairs
+        .into_values()
+        .for_each(|race| keep_worst(&mut found.races, race));
+}
+
+fn note_written(written: &mut Vec<(u32, u64, u64)>, allocation: u32, from: u64, to: u64) {
+    match written.last_mut() {
+        Some(last) if last.0 == allocation && from <= last.2 => last.2 = last.2.max(to),
+        _ => written.push((allocation, from, to)),
+    }
+}
+
+/// A program of the second, and a lower one of the first.
+fn meet(earlier: Segment, later: Segment) -> Option<(u32, u32)> {
+    let low = earlier.low;
+    [Some(later.low), later.second, Some(later.high)]
+        .into_iter()
+        .flatten()
+        .find(|&program| program > low)
+        .map(|program| (program, low))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn who(at: u32, touch: Touch) -> Who {
+        Who {
+            allocation: 0,
+            tensor: 1,
+            at: At(at),
+            touch,
+            elem: 4,
+        }
+    }
+
+    /// Races by comparing every pair of accesses of every byte.
+    fn by_hand(accesses: &[(Who, u64, u64, u64)]) -> bool {
+        accesses.iter().enumerate().any(|(i, a)| {
+            accesses[..i]
+                .iter()
+                .any(|b| a.3 != b.3 && a.0.touch.conflicts(b.0.touch) && a.1 < b.2 && b.1 < a.2)
+        })
+    }
+
+    #[test]
+    fn what_conflicts() {
+        use Touch::*;
+        let races = [(Read, Write), (Write, Write), (Write, Atomic), (Read, Atomic)];
+        for a in [Read, Write, Atomic] {
+            for b in [Read, Write, Atomic] {
+                let expected = races.contains(&(a, b)) || races.contains(&(b, a));
+                assert_eq!(a.conflicts(b), expected, "{a:?} {b:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn any_form_and_any_split_give_the_same_races() {
+        let mut state = 1u64;
+        let mut random = |n: u64| {
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            (state >> 33) % n
+        };
+        for round in 0..300 {
+            let touches = [Touch::Read, Touch::Write, Touch::Atomic];
+            let accesses: Vec<(Who, u64, u64, u64)> = (0..random(12) + 1)
+                .map(|_| {
+                    let start = 4 * random(if round % 2 == 0 { 12 } else { 200 });
+                    let touch = touches[random(3) as usize];
+                    (
+                        who(random(2) as u32 + 10 * touch as u32, touch),
+                        start,
+                        start + 4 * (1 + random(4)),
+                        random(4),
+                    )
+                })
+                .collect();
+            let shared = SharedCells::default();
+            let mut parts = [Noted::default(), Noted::default(), Noted::default()];
+            let mut whole = Noted::default();
+            let mut celled = Noted::default();
+            for &(who, ..) in &accesses {
+                celled.log(who).cells = Some(shared.of(who, 1024));
+            }
+            for &(who, start, end, program) in &accesses {
+                let unshared = SharedCells::default();
+                whole.add(who, start, end, program, &unshared, 1024);
+                parts[random(3) as usize].add(who, start, end, program, &unshared, 1024);
+                celled.add(who, start, end, program, &shared, 1024);
+            }
+            let [mut merged, b, c] = parts;
+            merged.merge(c);
+            merged.merge(b);
+            let races = whole.races();
+            assert_eq!(!races.races.is_empty(), by_hand(&accesses), "{accesses:?}");
+            assert_eq!(merged.races(), races, "{accesses:?}");
+            assert_eq!(celled.races(), races, "{accesses:?}");
+        }
+    }
+
+    #[test]
+    fn blocks_of_neighbouring_programs_are_one_strip() {
+        let (mut noted, shared) = (Noted::default(), SharedCells::default());
+        let store = who(1, Touch::Write);
+        for program in 0..1000 {
+            noted.add(
+                store,
+                program * 4096,
+                (program + 1) * 4096,
+                program,
+                &shared,
+                1 << 30,
+            );
+        }
+        assert_eq!(noted.logs[0].1.strips.len(), 1);
+        assert_eq!(noted.clone().races(), Found::default());
+        noted.add(store, 4092, 4096, 7, &shared, 1 << 30);
+        let races = noted.races().races;
+        assert_eq!(races.len(), 1);
+        assert_eq!(
+            (races[0].programs, races[0].offset, races[0].bytes),
+            ((7, 0), 4092, 4)
+        );
+    }
+}
