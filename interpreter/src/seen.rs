@@ -69,6 +69,6 @@ impl Prepared<'_> {
             };
             sink.entries.insert(key, entry);
         }
-        reporter.findings(&mut sink, false)
+        reporter.findings(&mut sink, &[], false)
     }
 }

@@ -133,6 +133,8 @@ fn both_lowerings_leave_the_same() {
         let fast = run(&opened, Lowering::Fast);
         let stepping = run(&opened, Lowering::Stepping);
         assert_eq!(fast.said, stepping.said, "{}", path.display());
-        assert!(fast == stepping, "{}: outputs differ", path.display());
+        // What racing programs leave depends on which of them was last.
+        let races = fast.said.iter().any(|said| said.contains("check: Race"));
+        assert!(races || fast == stepping, "{}: outputs differ", path.display());
     }
 }
