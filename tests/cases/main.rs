@@ -5,6 +5,7 @@
 //! - `tests/fail/ID/NAME/`: a kernel with one fault that must be found, and its twin that must stay silent;
 //! - `tests/pass/NAME/` and every built-in example: launches in which nothing may be found.
 //! - `tests/sessions/NAME.txt`: transcripts of the debugger;
+//! - the debugger's screen on a terminal, which must be left as it was;
 //! - the tour of the README;
 //! - the last two kinds again, from Python source and from Triton's TTIR: the same report;
 //! - and with one thread and with many: the same report to the last bit.
@@ -20,6 +21,8 @@ mod readme;
 mod same_bits;
 mod sessions;
 mod signals;
+#[cfg(unix)]
+mod terminal;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -38,6 +41,8 @@ fn main() {
     trials.extend(same_bits::trials());
     trials.extend(sessions::trials());
     trials.extend(signals::trials());
+    #[cfg(unix)]
+    trials.extend(terminal::trials());
     libtest_mimic::run(&arguments, trials).exit();
 }
 

@@ -94,6 +94,7 @@ pub fn run(mut tui: Tui) -> Result<Status> {
 fn events_until_quit(tui: &mut Tui, screen: &mut Screen<Backend>, events: &Events) -> Result<Status> {
     loop {
         draw(tui, screen)?;
+        panic_if_asked();
         if tui.is_busy() {
             events.busy.store(true, Ordering::Relaxed);
             let flow = tui.work();
@@ -129,6 +130,12 @@ fn events_until_quit(tui: &mut Tui, screen: &mut Screen<Backend>, events: &Event
             next = events.queued();
         }
     }
+}
+
+/// So that a test can see what a panic leaves of the terminal: only in builds for development.
+fn panic_if_asked() {
+    let asked = cfg!(debug_assertions) && std::env::var_os("TILESCOPE_TEST_PANIC").is_some();
+    assert!(!asked, "asked for by a test");
 }
 
 fn draw(tui: &Tui, screen: &mut Screen<Backend>) -> Result<()> {
