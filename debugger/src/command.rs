@@ -192,12 +192,12 @@ macro_rules! commands {
 commands! {
     "step" ["s"] "[N]" "Go to the next line, into helpers.";
     "next" ["n"] "[N]" "Go to the next line, over helpers.";
-    "out" ["finish" "f"] "" "Go on until this helper has returned; in the kernel itself, to the program's end.";
+    "out" ["finish" "f"] "[N]" "Go on until this helper (N of them) has returned; in the kernel itself, to the program's end.";
     "stepi" ["si"] "[N]" "Go one operation on.";
     "continue" ["c"] "[N]" "Go on until a breakpoint, a watchpoint, a finding or the end of the launch; N passes N-1 stops.";
     "rstep" ["rs"] "[N]" "Go back to the line before, into helpers.";
     "rnext" ["rn"] "[N]" "Go back to the line before, over helpers.";
-    "rout" ["rfinish" "rf"] "" "Go back to where this helper was called.";
+    "rout" ["rfinish" "rf"] "[N]" "Go back to where this helper (N of them) was called.";
     "rstepi" ["rsi"] "[N]" "Go back one operation.";
     "rcontinue" ["rc"] "[N]" "Go back to the last breakpoint, watchpoint or finding, or to the beginning.";
     "until" ["u"] "[FILE:]LINE" "Go on until this line, in this program.";

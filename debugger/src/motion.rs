@@ -103,14 +103,17 @@ impl Session {
             Command::Step { count, back } => self.repeat(count, back, &|_| Goal::Line { deepest: u32::MAX }),
             Command::Next { count, back } => self.repeat(count, back, &|depth| Goal::Line { deepest: depth }),
             Command::StepOp { count, back } => self.repeat(count, back, &|_| Goal::Op),
-            Command::Out {
-                count: _,
-                back: false,
-            } => self.forward(&Goal::Out { depth }, 1),
-            Command::Out { count: _, back: true } => match depth {
-                0 => self.go_to_beginning_of_program(),
-                _ => self.backward(1, &Goal::Line { deepest: depth - 1 }),
-            },
+            Command::Out { count, back } => {
+                let levels = u32::try_from(count).unwrap_or(u32::MAX).max(1);
+                match (back, depth.checked_sub(levels)) {
+                    (false, caller) => {
+                        let depth = caller.map_or(0, |caller| caller + 1);
+                        self.forward(&Goal::Out { depth }, 1)
+                    }
+                    (true, Some(deepest)) => self.backward(1, &Goal::Line { deepest }),
+                    (true, None) => self.go_to_beginning_of_program(),
+                }
+            }
             Command::Continue { count, back } => {
                 let mut stopped = None;
                 for _ in 0..count {

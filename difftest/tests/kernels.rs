@@ -8,10 +8,10 @@ use tilescope_diagnostics::Source;
 use tilescope_difftest::twin::{Bounded, Twin};
 use tilescope_interpreter::{Control, Options, Prepared};
 use tilescope_ir::{FuncId, VerifiedModule};
-use tilescope_launch::expr::Value;
 use tilescope_kernels::REFERENCES;
-use tilescope_oracle::{Numbers, expectations};
+use tilescope_launch::expr::Value;
 use tilescope_launch::{Bound, Launch, LaunchFile, Memory, NoFiles, Overrides, Role, Signature};
+use tilescope_oracle::{Numbers, expectations};
 
 struct Case {
     file: LaunchFile,
@@ -36,7 +36,9 @@ fn case(launch: &Path, most: i64, seed: u64) -> Case {
     };
     for var in file.vars() {
         if let Some((low, high)) = var.range {
-            overrides.vars.push((var.name.clone(), Value::Int(most.clamp(low, high).into())));
+            overrides
+                .vars
+                .push((var.name.clone(), Value::Int(most.clamp(low, high).into())));
         }
     }
     let bound = file.bind(&[Signature::of(&module, kernel)], &overrides).unwrap();
@@ -69,7 +71,12 @@ fn bounded(case: &Case) -> (Vec<Bounded>, Vec<String>) {
     let before = case.bound.allocate(&NoFiles, u64::MAX).unwrap();
     let twin = Twin::of(&case.module, case.kernel).unwrap_or_else(|e| panic!("{e}"));
     let mut prepared = twin.prepare(launch, &before).unwrap();
-    run(twin.module(), twin.kernel(), &prepared.launch, &mut prepared.memory);
+    run(
+        twin.module(),
+        twin.kernel(),
+        &prepared.launch,
+        &mut prepared.memory,
+    );
 
     let mut plain = before;
     run(&case.module, case.kernel, launch, &mut plain);
@@ -98,8 +105,15 @@ fn judge(output: &Bounded) -> (usize, usize, f64) {
 fn launches() -> Vec<std::path::PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");
     let mut found = Vec::new();
-    for folder in std::fs::read_dir(root).unwrap().flatten().filter(|f| f.path().is_dir()) {
-        let files = std::fs::read_dir(folder.path()).unwrap().flatten().map(|f| f.path());
+    for folder in std::fs::read_dir(root)
+        .unwrap()
+        .flatten()
+        .filter(|f| f.path().is_dir())
+    {
+        let files = std::fs::read_dir(folder.path())
+            .unwrap()
+            .flatten()
+            .map(|f| f.path());
         found.extend(files.filter(|f| f.to_str().unwrap().ends_with(".launch.toml")));
     }
     found.sort();
@@ -125,7 +139,9 @@ fn every_kernel_stays_within_its_bounds() {
                 );
                 // What a bound says nothing of is not tested: these kernels decide nothing by floats.
                 if outside > 0 || unknown > 0 {
-                    wrong.push(format!("{name} at {most}: {outside} of {count} of {tensor} outside, {unknown} unknown"));
+                    wrong.push(format!(
+                        "{name} at {most}: {outside} of {count} of {tensor} outside, {unknown} unknown"
+                    ));
                 }
             }
         }

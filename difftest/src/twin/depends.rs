@@ -128,9 +128,10 @@ impl Depends {
             _ => {
                 let source = match op.code {
                     OpCode::CmpF | OpCode::FpToSi | OpCode::FpToUi => true,
-                    OpCode::ArithBitcast | OpCode::Bitcast | OpCode::ExternElementwise | OpCode::InlineAsm => {
-                        op.operands.iter().any(|&v| is_float(f.ty(v)))
-                    }
+                    OpCode::ArithBitcast
+                    | OpCode::Bitcast
+                    | OpCode::ExternElementwise
+                    | OpCode::InlineAsm => op.operands.iter().any(|&v| is_float(f.ty(v))),
                     OpCode::Load
                     | OpCode::DescriptorLoad
                     | OpCode::DescriptorGather

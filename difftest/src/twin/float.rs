@@ -120,15 +120,21 @@ impl Rewriter<'_> {
             AddF | SubF => w.add(a.error, at(1)?.error),
             MulF => {
                 let b = at(1)?;
-                let (x, y, z) =
-                    (w.scaled(a.wide, b.error), w.scaled(b.wide, a.error), w.scaled(a.error, b.error));
+                let (x, y, z) = (
+                    w.scaled(a.wide, b.error),
+                    w.scaled(b.wide, a.error),
+                    w.scaled(a.error, b.error),
+                );
                 let sum = w.add(x, y);
                 w.add(sum, z)
             }
             Fma => {
                 let (b, c) = (at(1)?, at(2)?);
-                let (x, y, z) =
-                    (w.scaled(a.wide, b.error), w.scaled(b.wide, a.error), w.scaled(a.error, b.error));
+                let (x, y, z) = (
+                    w.scaled(a.wide, b.error),
+                    w.scaled(b.wide, a.error),
+                    w.scaled(a.error, b.error),
+                );
                 let sum = w.add(x, y);
                 let sum = w.add(sum, z);
                 w.add(sum, c.error)

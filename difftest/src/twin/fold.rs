@@ -43,10 +43,18 @@ impl Rewriter<'_> {
     /// One float operand, combined by `arith.addf` alone.
     fn is_sum(&self, f: &Function, op: OpId) -> bool {
         let data = &f.ops[op];
-        let Some(&region) = data.regions.first() else { return false };
-        let Some(&block) = f.regions[region].blocks.first() else { return false };
-        let Some((args, end)) = ends(f, Some(&region)) else { return false };
-        let [add, _] = f.blocks[block].ops.as_slice() else { return false };
+        let Some(&region) = data.regions.first() else {
+            return false;
+        };
+        let Some(&block) = f.regions[region].blocks.first() else {
+            return false;
+        };
+        let Some((args, end)) = ends(f, Some(&region)) else {
+            return false;
+        };
+        let [add, _] = f.blocks[block].ops.as_slice() else {
+            return false;
+        };
         let add = &f.ops[*add];
         data.operands.len() == 1
             && add.code == OpCode::AddF
@@ -85,7 +93,9 @@ impl Rewriter<'_> {
             (Attrs::Along { axis, .. }, Some(shape)) => shape.dim(*axis as usize),
             _ => 1,
         };
-        let depth = (lanes as u32).saturating_sub(1).min(SERIAL + lanes.max(1).ilog2());
+        let depth = (lanes as u32)
+            .saturating_sub(1)
+            .min(SERIAL + lanes.max(1).ilog2());
         let mut w = self.wide();
         let own = w.times(sizes, f64::from(depth) * rounding::unit(number));
         let base = w.add(of_summands, own);
@@ -96,7 +106,11 @@ impl Rewriter<'_> {
     }
 
     pub(super) fn product(&mut self, f: &Function, op: OpId) -> Result<()> {
-        let (a, b, c) = (self.operand(f, op, 0)?, self.operand(f, op, 1)?, self.operand(f, op, 2)?);
+        let (a, b, c) = (
+            self.operand(f, op, 0)?,
+            self.operand(f, op, 1)?,
+            self.operand(f, op, 2)?,
+        );
         if a.kind != Kind::Float {
             return self.mixed(f, op);
         }
@@ -109,7 +123,11 @@ impl Rewriter<'_> {
         let Some(output) = output else {
             return Err(self.refuse(f, op, "a product of no numbers"));
         };
-        let terms = self.b.ty(a.value).shape().map_or(1, |s| s.dim(s.rank().saturating_sub(1)));
+        let terms = self
+            .b
+            .ty(a.value)
+            .shape()
+            .map_or(1, |s| s.dim(s.rank().saturating_sub(1)));
         // What the hardware makes of f32 operands before it multiplies them.
         let cut = match (input, precision) {
             (Some(Scalar::F32), InputPrecision::Tf32) => f64::exp2(-10.0),

@@ -16,7 +16,9 @@ impl Rewriter<'_> {
         let data = &f.ops[op];
         let value = self.copy(f, op)?[0];
         let ty = self.b.ty(value);
-        let Some((&place, rest)) = operands.split_first() else { return Ok(()) };
+        let Some((&place, rest)) = operands.split_first() else {
+            return Ok(());
+        };
         let mut unsure = place.unsure;
         let masked = data.code == OpCode::Load;
         for (i, operand) in rest.iter().enumerate() {
@@ -125,8 +127,14 @@ impl Rewriter<'_> {
             self.again_one(data, &values, ty);
         }
         // What was there before depends on who came first.
-        let used = f.result(op).is_some_and(|v| f.ops.iter().any(|(_, op)| op.operands.contains(&v)));
-        let shadow = if used { self.unknown(old) } else { Shadow::float(old, old, old) };
+        let used = f
+            .result(op)
+            .is_some_and(|v| f.ops.iter().any(|(_, op)| op.operands.contains(&v)));
+        let shadow = if used {
+            self.unknown(old)
+        } else {
+            Shadow::float(old, old, old)
+        };
         self.set(f, op, 0, shadow);
         Ok(())
     }
@@ -151,11 +159,17 @@ impl Rewriter<'_> {
     /// Atomics on integers: what they give depends on the order of programs.
     pub(super) fn atomic_integers(&mut self, f: &Function, op: OpId) -> Result<()> {
         let operands = self.operands(f, op)?;
-        if operands.iter().any(|s| matches!(s.kind, Kind::Float | Kind::FloatPlace)) {
+        if operands
+            .iter()
+            .any(|s| matches!(s.kind, Kind::Float | Kind::FloatPlace))
+        {
             return Err(self.refuse(f, op, "this atomic on floats"));
         }
         for (i, value) in self.copy(f, op)?.into_iter().enumerate() {
-            let depends = f.ops[op].results.get(i).is_some_and(|&v| self.depends.has(self.id, v));
+            let depends = f.ops[op]
+                .results
+                .get(i)
+                .is_some_and(|&v| self.depends.has(self.id, v));
             let mask = depends.then(|| {
                 let ty = mask_of(self.b.ty(value));
                 self.b.int(ty, 1)

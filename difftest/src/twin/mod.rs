@@ -63,7 +63,11 @@ impl Twin {
                 continue;
             }
             let (function, new) = rewrite::function(module, id, &depends)?;
-            notes.extend(new.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>());
+            notes.extend(
+                new.into_iter()
+                    .filter(|note| !notes.contains(note))
+                    .collect::<Vec<_>>(),
+            );
             twin.funcs.push(function);
         }
         let f = &module.funcs[kernel];

@@ -66,9 +66,11 @@ impl Twin {
                 }
                 Argument::Descriptor { tensor, block_shape } => {
                     let (wide, error) = build.twins_of(*tensor, *kind)?;
-                    arguments.extend([wide, error].into_iter().take(count).map(|tensor| Argument::Descriptor {
-                        tensor,
-                        block_shape: block_shape.clone(),
+                    arguments.extend([wide, error].into_iter().take(count).map(|tensor| {
+                        Argument::Descriptor {
+                            tensor,
+                            block_shape: block_shape.clone(),
+                        }
                     }));
                 }
                 Argument::Scalar { .. } | Argument::Null => {
@@ -93,7 +95,10 @@ impl Prepared {
     /// The float outputs, after the run.
     pub fn outputs(&self) -> Vec<Bounded> {
         let tensor = |id: TensorId| &self.launch.tensors[id.0 as usize];
-        let outputs = self.twins.iter().filter(|(id, _, _)| tensor(*id).role != Role::In);
+        let outputs = self
+            .twins
+            .iter()
+            .filter(|(id, _, _)| tensor(*id).role != Role::In);
         outputs
             .map(|&(id, wide, error)| Bounded {
                 tensor: tensor(id).clone(),

@@ -84,8 +84,7 @@ impl Rewriter<'_> {
             self.blocks.insert(block, new);
             for &arg in &f.blocks[block].args {
                 let form = self.form(f, arg)?;
-                let values: Vec<ValueId> =
-                    form.types.iter().map(|&ty| self.b.block_arg(new, ty)).collect();
+                let values: Vec<ValueId> = form.types.iter().map(|&ty| self.b.block_arg(new, ty)).collect();
                 self.define(arg, &form, &values)?;
             }
         }
@@ -244,7 +243,8 @@ impl Rewriter<'_> {
     /// The operation on integers and addresses of integers: results depend on floats lane by lane as operands do.
     pub(super) fn discrete(&mut self, f: &Function, op: OpId) -> Result<()> {
         let operands = self.operands(f, op)?;
-        if operands.iter().any(|s| s.kind == Kind::Float) || f.ops[op].results.iter().any(|&v| is_float(f.ty(v)))
+        if operands.iter().any(|s| s.kind == Kind::Float)
+            || f.ops[op].results.iter().any(|&v| is_float(f.ty(v)))
         {
             return Err(self.refuse(f, op, "this operation on floats"));
         }
@@ -263,7 +263,8 @@ impl Rewriter<'_> {
     /// The same where lanes of results come from other lanes of operands: one unsure lane makes all of them so.
     pub(super) fn mixed(&mut self, f: &Function, op: OpId) -> Result<()> {
         let operands = self.operands(f, op)?;
-        if operands.iter().any(|s| s.kind == Kind::Float) || f.ops[op].results.iter().any(|&v| is_float(f.ty(v)))
+        if operands.iter().any(|s| s.kind == Kind::Float)
+            || f.ops[op].results.iter().any(|&v| is_float(f.ty(v)))
         {
             return Err(self.refuse(f, op, "this operation on floats"));
         }
@@ -338,7 +339,10 @@ impl Rewriter<'_> {
         results: &[Form],
         regions: Vec<RegionId>,
     ) -> Result<()> {
-        let types: Vec<Type> = results.iter().flat_map(|form| form.types.iter().copied()).collect();
+        let types: Vec<Type> = results
+            .iter()
+            .flat_map(|form| form.types.iter().copied())
+            .collect();
         let data = &f.ops[op];
         let values = self
             .b
@@ -347,7 +351,13 @@ impl Rewriter<'_> {
     }
 
     /// Defines the results of an operation from the values that its twin gave.
-    pub(super) fn results(&mut self, f: &Function, op: OpId, forms: &[Form], values: &[ValueId]) -> Result<()> {
+    pub(super) fn results(
+        &mut self,
+        f: &Function,
+        op: OpId,
+        forms: &[Form],
+        values: &[ValueId],
+    ) -> Result<()> {
         let mut rest = values;
         for (&result, form) in f.ops[op].results.iter().zip(forms) {
             let (own, others) = rest.split_at_checked(form.types.len()).unwrap_or((rest, &[]));

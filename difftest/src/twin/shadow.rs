@@ -126,10 +126,7 @@ pub(super) fn mask_of(ty: Type) -> Type {
 pub(super) fn with_target(ty: Type, number: Scalar) -> Type {
     let elem = |elem: Elem| match elem {
         Elem::Scalar(_) => Elem::Scalar(number),
-        Elem::Ptr(p) => Elem::Ptr(Pointer {
-            pointee: number,
-            ..p
-        }),
+        Elem::Ptr(p) => Elem::Ptr(Pointer { pointee: number, ..p }),
     };
     match ty {
         Type::Scalar(e) => Type::Scalar(elem(e)),
@@ -142,4 +139,3 @@ pub(super) fn with_target(ty: Type, number: Scalar) -> Type {
         },
     }
 }
-

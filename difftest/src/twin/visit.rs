@@ -23,7 +23,9 @@ impl OpVisitor for Rewriter<'_> {
 
     fn constant(&mut self, f: &Function, op: OpId) -> Result<()> {
         let value = self.copy(f, op)?;
-        let Some(&value) = value.first() else { return Ok(()) };
+        let Some(&value) = value.first() else {
+            return Ok(());
+        };
         let shadow = if is_float(self.b.ty(value)) {
             self.exact(value)
         } else {
@@ -65,11 +67,16 @@ impl OpVisitor for Rewriter<'_> {
     }
 
     fn select(&mut self, f: &Function, op: OpId) -> Result<()> {
-        let (condition, a, b) = (self.operand(f, op, 0)?, self.operand(f, op, 1)?, self.operand(f, op, 2)?);
+        let (condition, a, b) = (
+            self.operand(f, op, 0)?,
+            self.operand(f, op, 1)?,
+            self.operand(f, op, 2)?,
+        );
         let value = self.copy(f, op)?[0];
         let pick = |this: &mut Self, a: ValueId, b: ValueId| {
             let ty = this.b.ty(a);
-            this.b.value(OpCode::Select, &[condition.value, a, b], Attrs::None, ty)
+            this.b
+                .value(OpCode::Select, &[condition.value, a, b], Attrs::None, ty)
         };
         let doubt = condition.unsure.map(|mask| self.fitted(mask, self.b.ty(value)));
         let shadow = match a.kind {
@@ -216,8 +223,16 @@ impl OpVisitor for Rewriter<'_> {
         let (pointer, offset) = (self.operand(f, op, 0)?, self.operand(f, op, 1)?);
         let moved = |this: &mut Self, pointer: ValueId| this.b.add_ptr(pointer, offset.value);
         let value = moved(self, pointer.value);
-        let wide = if pointer.kind == Kind::Plain { value } else { moved(self, pointer.wide) };
-        let error = if pointer.kind == Kind::FloatPlace { moved(self, pointer.error) } else { value };
+        let wide = if pointer.kind == Kind::Plain {
+            value
+        } else {
+            moved(self, pointer.wide)
+        };
+        let error = if pointer.kind == Kind::FloatPlace {
+            moved(self, pointer.error)
+        } else {
+            value
+        };
         let unsure = self.either(pointer.unsure, offset.unsure);
         let shadow = Shadow {
             kind: pointer.kind,
@@ -348,7 +363,10 @@ impl OpVisitor for Rewriter<'_> {
         }
         let operands = self.pass_all(&f.ops[op].operands, &forms)?;
         let results = self.forms(f, &f.ops[op].results)?;
-        let types: Vec<_> = results.iter().flat_map(|form| form.types.iter().copied()).collect();
+        let types: Vec<_> = results
+            .iter()
+            .flat_map(|form| form.types.iter().copied())
+            .collect();
         let values = self.b.call(name, &operands, &types);
         self.results(f, op, &results, &values)
     }
@@ -404,7 +422,12 @@ impl OpVisitor for Rewriter<'_> {
             regions.push(self.region(f, region, &[], &forms)?);
         }
         self.with_regions(f, op, &[condition.value], &forms, regions)?;
-        self.doubt_results(f, op, condition.unsure, "a branch depends on floats; the twin takes the kernel's side")
+        self.doubt_results(
+            f,
+            op,
+            condition.unsure,
+            "a branch depends on floats; the twin takes the kernel's side",
+        )
     }
 
     fn while_(&mut self, f: &Function, op: OpId) -> Result<()> {
@@ -417,8 +440,10 @@ impl OpVisitor for Rewriter<'_> {
         let first = self.forms(f, before_args)?;
         let next = join_forms(&self.forms(f, after_args)?, &self.forms(f, &data.results)?);
         let operands = self.pass_all(&data.operands, &first)?;
-        let mut end = vec![Form::of(tilescope_ir::Type::BOOL, false, false)
-            .ok_or_else(|| self.refuse(f, op, "its condition"))?];
+        let mut end = vec![
+            Form::of(tilescope_ir::Type::BOOL, false, false)
+                .ok_or_else(|| self.refuse(f, op, "its condition"))?,
+        ];
         end.extend(next.iter().cloned());
         let doubtful = given.first().is_some_and(|&c| self.depends.has(self.id, c));
         let before = self.region(f, *before, &first, &end)?;
@@ -472,7 +497,9 @@ impl OpVisitor for Rewriter<'_> {
 /// What is unsure in one of two uses of the same values is so in both.
 fn join_forms(a: &[Form], b: &[Form]) -> Vec<Form> {
     let pairs = a.iter().zip(b);
-    pairs.map(|(a, b)| if a.unsure { a.clone() } else { b.clone() }).collect()
+    pairs
+        .map(|(a, b)| if a.unsure { a.clone() } else { b.clone() })
+        .collect()
 }
 
 impl Rewriter<'_> {
@@ -500,7 +527,9 @@ impl Rewriter<'_> {
         let operands = self.operands(f, op)?;
         let values = self.copy(f, op)?;
         let data = &f.ops[op];
-        let Some(first) = operands.first().copied() else { return Ok(()) };
+        let Some(first) = operands.first().copied() else {
+            return Ok(());
+        };
         let part = |this: &mut Self, pick: &dyn Fn(&Shadow) -> ValueId| -> Vec<ValueId> {
             let parts: Vec<ValueId> = operands.iter().map(pick).collect();
             let elem = this.b.ty(parts[0]).elem();
@@ -548,7 +577,9 @@ impl Rewriter<'_> {
     fn place(&mut self, f: &Function, op: OpId) -> Result<()> {
         let operands = self.operands(f, op)?;
         let value = self.copy(f, op)?[0];
-        let Some((base, rest)) = operands.split_first() else { return Ok(()) };
+        let Some((base, rest)) = operands.split_first() else {
+            return Ok(());
+        };
         let ty = self.b.ty(value);
         let data = &f.ops[op];
         let again = |this: &mut Self, base: ValueId, number: Scalar| {
@@ -557,7 +588,10 @@ impl Rewriter<'_> {
             this.again_one(data, &values, with_target(ty, number))
         };
         let (wide, error) = match base.kind {
-            Kind::FloatPlace => (again(self, base.wide, Scalar::F64), again(self, base.error, Scalar::F64)),
+            Kind::FloatPlace => (
+                again(self, base.wide, Scalar::F64),
+                again(self, base.error, Scalar::F64),
+            ),
             Kind::IntPlace => (again(self, base.wide, Scalar::I1), value),
             _ => (value, value),
         };
@@ -667,5 +701,4 @@ impl Rewriter<'_> {
         let small = w.compare(FloatPredicate::Ole, size, exact);
         w.unless(small, 0.0, error)
     }
-
 }

@@ -197,7 +197,8 @@ fn numbers(tui: &Tui, buffer: &mut Buffer, body: Rect, view: &TileView) {
         text_right(buffer, body, (usize::from(body.width), 2), "…", dim);
     }
     if top + rows < all_rows {
-        text(buffer, body, (0, FIRST_ROW + rows as usize - 1), "↓", dim);
+        let at = (titles - 1, FIRST_ROW + rows as usize - 1);
+        text(buffer, body, at, "↓", dim);
     }
 }
 
