@@ -124,6 +124,9 @@ pub struct RunOptions {
     /// Report at most this many findings per launch
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub max_findings: usize,
+    /// Run only some programs: numbers in linear order x + gx (y + gy z), ranges like 8-15, `last`
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub programs: Vec<String>,
     /// Add the SHA-256 of each output to the summary
     #[arg(long)]
     pub hash: bool,
@@ -146,6 +149,12 @@ pub struct Check {
     /// Launch files or names of built-in examples
     #[arg(required = true, value_name = "LAUNCH", action = ArgAction::Append)]
     pub launches: Vec<String>,
+    /// Run each launch in N other orders of its programs too, and compare the outputs
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    pub schedules: u32,
+    /// Run each launch a second time on what the first left, and compare the outputs
+    #[arg(long)]
+    pub twice: bool,
     /// Where kernels are.
     #[command(flatten)]
     pub sources: SourceOptions,

@@ -10,7 +10,7 @@ use tilescope_diagnostics::render::Sources;
 use tilescope_diagnostics::{Error, Launched, OutputSummary, Source};
 use tilescope_frontend::source::Program;
 use tilescope_interpreter::simd::{Cpu, CpuLevel};
-use tilescope_interpreter::{Control, Options, Prepared};
+use tilescope_interpreter::{Control, Options, Prepared, Which};
 use tilescope_ir::{FuncId, VerifiedModule};
 use tilescope_kernels::REFERENCES;
 use tilescope_launch::{
@@ -21,7 +21,7 @@ use tilescope_oracle::{Accumulation, expectations, judge, summary};
 use crate::args::{Backend, RunOptions};
 use crate::files::{self, Files, KernelTexts, PythonFiles, PythonText};
 use crate::gpu::Gpu;
-use crate::{interrupt, pipeline, progress, python};
+use crate::{again, interrupt, pipeline, progress, python};
 
 /// Why a launch is not run: one error, or several of one text.
 #[derive(Debug)]
@@ -82,6 +82,10 @@ pub struct How<'a> {
     pub progress: bool,
     /// The vector instructions to use.
     pub cpu: Cpu,
+    /// Other orders of the programs to compare with.
+    pub schedules: u32,
+    /// Run a second time on what the first run left.
+    pub twice: bool,
 }
 
 impl How<'_> {
@@ -261,13 +265,17 @@ impl Opened {
         launch: usize,
         options: tilescope_debugger::Options,
     ) -> std::result::Result<Memory, Box<Error>> {
+        let options = Options {
+            max_steps: options.max_steps,
+            cpu: options.cpu,
+            ..Options::default()
+        };
+        self.memory_at(launch, options)
+    }
+
+    fn memory_at(&self, launch: usize, options: Options) -> std::result::Result<Memory, Box<Error>> {
         let mut memory = self.bound.allocate(&self.files, available_memory())?;
         for (kernel, before) in self.kernels.iter().zip(&self.bound.launches).take(launch) {
-            let options = Options {
-                max_steps: options.max_steps,
-                cpu: options.cpu,
-                ..Options::default()
-            };
             let control = Control {
                 cancel: interrupt::flag(),
                 progress: &|_| {},
@@ -306,6 +314,14 @@ impl Opened {
                 Engine::Interpreter(prepared) => run_one(&prepared[index], launch, &mut memory, how)?,
                 Engine::Gpu(gpu) => gpu.run(self, index, &mut memory)?,
             };
+            if let Engine::Interpreter(prepared) = &engine
+                && !one.interrupted
+                && how.options.programs.is_empty()
+            {
+                let outputs: Vec<&Tensor> = self.outputs_of(launch).collect();
+                let before = || self.memory_at(index, how.interpreter());
+                again::compare(&prepared[index], &mut one, &outputs, &memory, &before, how)?;
+            }
             let last = index + 1 == self.kernels.len();
             if last && !one.interrupted {
                 let accumulation = self.accumulation();
@@ -314,7 +330,8 @@ impl Opened {
                     Err(why) => return Err(Error::input(format!("cannot compare the outputs: {why}")).into()),
                 }
             }
-            if how.summaries {
+            // What some programs leave is no result.
+            if how.summaries && how.options.programs.is_empty() {
                 let outputs: Option<Vec<OutputSummary>> = self
                     .outputs_of(launch)
                     .map(|t| summary(t, &memory, how.options.hash, interrupt::flag()))
@@ -335,7 +352,7 @@ impl Opened {
             pipeline::settle_unwritten(&mut launched, |index, name| self.is_given(index, name));
         }
         if let Some(first) = launched.first_mut() {
-            first.notes = self.bound.notes.clone();
+            first.notes.splice(0..0, self.bound.notes.iter().cloned());
             if let Engine::Gpu(gpu) = &engine {
                 first.notes.extend(gpu.notes());
             } else if !how.checks {
@@ -408,7 +425,7 @@ fn run_one(prepared: &Prepared<'_>, launch: &Launch, memory: &mut Memory, how: &
 }
 
 /// The bytes of all allocations, for launches that are run again on the same data.
-struct Snapshot(Vec<Vec<u8>>);
+struct Snapshot(Vec<Vec<u8>>, Vec<Vec<(u64, u64)>>);
 
 impl Snapshot {
     /// # Errors
@@ -422,11 +439,15 @@ impl Snapshot {
         }
         Ok(Snapshot(
             memory.allocations.iter().map(|a| a.bytes.to_vec()).collect(),
+            memory.allocations.iter().map(|a| a.written.clone()).collect(),
         ))
     }
 
     /// Puts back what has changed; the other pages stay as they are.
     fn restore(&self, memory: &mut Memory) {
+        for (allocation, written) in memory.allocations.iter_mut().zip(&self.1) {
+            allocation.written.clone_from(written);
+        }
         for (allocation, before) in memory.allocations.iter_mut().zip(&self.0) {
             if allocation.bytes[..] != before[..] {
                 allocation.bytes.copy_from_slice(before);
@@ -441,6 +462,10 @@ fn run_once(
     memory: &mut Memory,
     how: &How<'_>,
 ) -> Result<Launched> {
+    let chosen = match how.options.programs.is_empty() {
+        true => None,
+        false => Some(again::chosen(&how.options.programs, prepared.programs())?),
+    };
     let done = AtomicU64::new(0);
     let count = |programs| {
         done.fetch_add(programs, Ordering::Relaxed);
@@ -451,10 +476,22 @@ fn run_once(
     };
     let (outcome, elapsed) = progress::with_bar(how.progress, prepared.programs(), &done, || {
         let started = Instant::now();
-        let outcome = prepared.run(memory, &control);
+        let which = Which {
+            programs: chosen.as_deref(),
+            seed: None,
+        };
+        let outcome = prepared.run_which(memory, &control, which);
         (outcome, started.elapsed())
     });
     let outcome = outcome?;
+    let mut notes = Vec::new();
+    if let Some(chosen) = &chosen {
+        notes.push(format!(
+            "{} of {} programs were run: races, unwritten outputs and the like are not judged",
+            chosen.len(),
+            prepared.programs()
+        ));
+    }
     Ok(Launched {
         launch: launch.name.clone(),
         kernel: launch.kernel.clone(),
@@ -466,7 +503,7 @@ fn run_once(
         findings: outcome.findings,
         findings_cut: outcome.findings_cut,
         interrupted: outcome.interrupted,
-        notes: Vec::new(),
+        notes,
     })
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Only this crate prints, exits, or reads the clock and the environment.
 
+mod again;
 mod args;
 mod commands;
 mod crash;

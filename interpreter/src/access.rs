@@ -549,7 +549,8 @@ impl Access {
             .flatten();
         let undefined = |lane| births.as_ref().is_some_and(|births| births.lane(lane) != 0);
         for fault in faults {
-            if undefined(fault.lane) {
+            // What wrapped around was reported as that.
+            if undefined(fault.lane) || machine.exact.lane(self.pointers, fault.lane) != 0 {
                 continue;
             }
             let key = Key {

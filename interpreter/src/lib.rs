@@ -11,6 +11,7 @@
 pub mod access;
 pub mod analysis;
 pub mod checks;
+pub mod exact;
 pub mod forms;
 pub mod frame;
 pub mod initialised;
@@ -42,7 +43,8 @@ pub mod written;
 
 use std::sync::atomic::AtomicBool;
 use tilescope_diagnostics::{Error, Finding, Printed, Result};
-use tilescope_ir::{FuncId, Module};
+use tilescope_ir::attrs::{ReduceKind, RmwKind};
+use tilescope_ir::{Attrs, FuncId, Module};
 use tilescope_launch::{Launch, Memory};
 
 /// How a launch is run.
@@ -85,6 +87,15 @@ impl Default for Options {
             lowering: Lowering::Fast,
         }
     }
+}
+
+/// Which programs of the grid are run, and in what order. By default all, as their kernel asks for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Which<'a> {
+    /// Only these, by linear number: rising, none twice.
+    pub programs: Option<&'a [u64]>,
+    /// In an order drawn by this seed: one after the other, or where they wait for each other, in turns.
+    pub seed: Option<u64>,
 }
 
 /// What the caller can see and do while a launch runs.
@@ -157,6 +168,17 @@ impl<'m> Prepared<'m> {
         listing::listing(self.module, &self.tape)
     }
 
+    /// True if the kernel adds floats by atomics: sums then depend on the order of programs in their last bits.
+    pub fn adds_floats(&self) -> bool {
+        self.module.funcs.iter().any(|(_, function)| {
+            function.ops.iter().any(|(_, op)| match op.attrs {
+                Attrs::Rmw(kind, ..) => kind == RmwKind::Fadd,
+                Attrs::DescriptorReduce(kind) => kind == ReduceKind::Add,
+                _ => false,
+            })
+        })
+    }
+
     /// Programs in the grid.
     pub fn programs(&self) -> u64 {
         self.launch
@@ -170,6 +192,16 @@ impl<'m> Prepared<'m> {
     /// # Errors
     /// Too many programs wait for others at once.
     pub fn run(&self, memory: &mut Memory, control: &Control<'_>) -> Result<Outcome> {
+        self.run_which(memory, control, Which::default())
+    }
+
+    /// Runs some programs of the grid, or all in another order.
+    ///
+    /// Of some programs only, nothing is judged that depends on all: races and unwritten outputs.
+    ///
+    /// # Errors
+    /// As [`run`](Prepared::run).
+    pub fn run_which(&self, memory: &mut Memory, control: &Control<'_>, which: Which<'_>) -> Result<Outcome> {
         let storage = memory;
         let mut memory = access::Memory::new(self.launch, storage, self.options.checks, control.cancel);
         memory.watch_reads(self.launch, self.tape.unwritten);
@@ -181,7 +213,16 @@ impl<'m> Prepared<'m> {
         let limits = schedule::Limits {
             suspended_bytes: self.options.suspended_bytes,
         };
-        let go = || schedule::run(&context, self.programs(), limits, control.progress);
+        let go = || match which {
+            Which {
+                programs: Some(programs),
+                ..
+            } => schedule::run_chosen(&context, programs, limits, control.progress),
+            Which { seed: Some(seed), .. } => {
+                schedule::run_shuffled(&context, self.programs(), seed, limits, control.progress)
+            }
+            _ => schedule::run(&context, self.programs(), limits, control.progress),
+        };
         let mut ran = match self.options.threads {
             None => go(),
             Some(threads) => rayon::ThreadPoolBuilder::new()

@@ -11,6 +11,7 @@
 mod postorder;
 
 use self::postorder::reverse_postorder;
+use crate::analysis::addresses::address_values;
 use crate::analysis::pointees::{Pointees, Storages, Touched};
 use crate::analysis::quiet::quiet_loads;
 use crate::checks::hint;
@@ -93,6 +94,8 @@ pub struct Lower<'m> {
     checks: bool,
     /// Loads of each function whose masked-off lanes never matter.
     quiet: HashMap<FuncId, HashSet<OpId>>,
+    /// Integers of each function that addresses are made of.
+    addresses: HashMap<FuncId, HashSet<ValueId>>,
     /// What is known of the kernel's atomics.
     pub atomics: steps::atomic::order::Seen,
     cpu: Cpu,
@@ -138,6 +141,7 @@ pub fn lower_noting(
         batch: None,
         checks,
         quiet: HashMap::new(),
+        addresses: HashMap::new(),
         atomics: steps::atomic::order::Seen::default(),
         cpu,
         values: values.then(Vec::new),
@@ -324,6 +328,18 @@ impl<'m> Lower<'m> {
         let func = self.func();
         let quiet = self.quiet.entry(func);
         quiet.or_insert_with(|| quiet_loads(function)).contains(&load)
+    }
+
+    /// True if an address may be made of an integer, and faults are reported.
+    pub fn is_address(&mut self, function: &Function, value: ValueId) -> bool {
+        if !self.checks || self.in_region() {
+            return false;
+        }
+        let func = self.func();
+        let addresses = self.addresses.entry(func);
+        addresses
+            .or_insert_with(|| address_values(function))
+            .contains(&value)
     }
 
     /// The vector instructions that flat loops may use.

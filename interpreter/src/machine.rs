@@ -1,6 +1,7 @@
 //! The machine: one program at a time, stepped along the tape.
 
 use crate::access::Memory;
+use crate::exact::Exact;
 use crate::frame::{Frame, Provenance, Slot};
 use crate::kind::Lane;
 use crate::ordered::Ordered;
@@ -138,6 +139,8 @@ pub struct Machine<'r> {
     pub sink: Sink,
     /// Undefined lanes of the program.
     pub taint: Taint,
+    /// What wrapped around in the program.
+    pub exact: Exact,
 }
 
 impl<'r> Machine<'r> {
@@ -161,6 +164,7 @@ impl<'r> Machine<'r> {
             ordered: (context.cooperative && !context.memory.races.watched.is_empty()).then(Box::default),
             sink: Sink::new(&context.memory),
             taint: Taint::default(),
+            exact: Exact::default(),
         }
     }
 
@@ -171,6 +175,7 @@ impl<'r> Machine<'r> {
         self.steps = 0;
         self.synced = false;
         self.taint.clear();
+        self.exact.begin();
         self.sink.begin(linear);
         if !self.frame.prepared {
             self.prepare();
@@ -204,6 +209,7 @@ impl<'r> Machine<'r> {
                 .set_provenance(preset.slot, Provenance::Uniform(preset.tensor));
         }
         self.run_aside(&self.context.tape.prologue);
+        self.exact.keep();
         self.frame.prepared = true;
     }
 
@@ -298,7 +304,18 @@ impl<'r> Machine<'r> {
             inst.step.taint(inst, self);
             self.forget_dead(inst);
         }
+        if self.exact.is_active() {
+            self.carry_exact(inst);
+        }
         Ok(flow)
+    }
+
+    /// Carries what integers would be without wrap-around.
+    #[cold]
+    fn carry_exact(&mut self, inst: &Inst) {
+        let slots = inst.ins.iter().chain(&inst.outs);
+        slots.for_each(|&slot| self.frame.flatten(slot));
+        inst.step.exact(inst, self);
     }
 
     /// Operands that are not read again hold no undefined lanes.

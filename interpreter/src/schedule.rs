@@ -65,6 +65,83 @@ pub fn run(
     run_some(context, 0..count, limits, progress)
 }
 
+/// Runs the programs with these linear numbers, rising.
+pub fn run_chosen(
+    context: &Context<'_>,
+    programs: &[u64],
+    limits: Limits,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Ran, String> {
+    let mut all = Ran {
+        sink: Sink::new(&context.memory),
+        programs: 0,
+        interrupted: false,
+        cut: false,
+        races: Found::default(),
+    };
+    for neighbours in programs.chunk_by(|a, b| a + 1 == *b) {
+        let (Some(&first), Some(&last)) = (neighbours.first(), neighbours.last()) else {
+            continue;
+        };
+        let ran = run_some(context, first..last + 1, limits, progress)?;
+        all.sink.merge(ran.sink);
+        all.programs += ran.programs;
+        all.interrupted |= ran.interrupted;
+        all.cut |= ran.cut;
+        if all.interrupted || all.cut {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+/// Runs all programs on one worker, in an order drawn by a seed.
+pub fn run_shuffled(
+    context: &Context<'_>,
+    count: u64,
+    seed: u64,
+    limits: Limits,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Ran, String> {
+    let mut random = Random(seed);
+    let mut order: Vec<u64> = (0..count).collect();
+    for i in (1..order.len()).rev() {
+        order.swap(i, random.below(i as u64 + 1) as usize);
+    }
+    let cut = Cut(AtomicU64::new(u64::MAX));
+    let mut ran = match context.cooperative {
+        true => cooperative(
+            context,
+            &mut order.into_iter(),
+            limits,
+            &cut,
+            progress,
+            Some(random),
+        )?,
+        false => one_by_one(context, &mut order.into_iter(), &cut, progress),
+    };
+    ran.cut = cut.0.load(Ordering::Relaxed) != u64::MAX;
+    Ok(ran)
+}
+
+/// Numbers drawn by a seed (SplitMix64, Steele, Lea and Flood 2014).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `n`.
+    fn below(&mut self, n: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
+    }
+}
+
 /// Runs the programs with these linear numbers, as a part of the whole.
 pub fn run_some(
     context: &Context<'_>,
@@ -77,8 +154,8 @@ pub fn run_some(
     let mut ran = match context.tape.order {
         Order::Parallel => parallel(context, programs, &cut, progress),
         Order::Logged => logged(context, programs, &cut, progress),
-        Order::Sequential => one_by_one(context, programs, &cut, progress),
-        Order::Cooperative => cooperative(context, programs, limits, &cut, progress)?,
+        Order::Sequential => one_by_one(context, &mut { programs }, &cut, progress),
+        Order::Cooperative => cooperative(context, &mut { programs }, limits, &cut, progress, None)?,
     };
     let last = cut.0.load(Ordering::Relaxed);
     ran.cut = last != u64::MAX;
@@ -220,19 +297,27 @@ pub fn step_limit(machine: &mut Machine<'_>, at: At) {
     );
 }
 
-fn one_by_one(context: &Context<'_>, range: Range<u64>, cut: &Cut, progress: &(dyn Fn(u64) + Sync)) -> Ran {
+fn one_by_one(
+    context: &Context<'_>,
+    order: &mut dyn Iterator<Item = u64>,
+    cut: &Cut,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Ran {
     let mut machine = Machine::new(context);
     let (mut programs, mut interrupted) = (0, false);
-    for linear in range {
+    for linear in order {
         if interrupted || cut.is_past(linear) {
             break;
         }
         machine.start(linear);
         let rest = machine.resume(0);
         interrupted = finish(&mut machine, rest, cut) || context.memory.interrupted();
+        machine.log.apply(&context.memory, u64::MAX);
+        machine.log.clear();
         programs += 1;
         progress(1);
     }
+    atomic::flush(&mut machine);
     Ran {
         sink: machine.sink,
         programs,
@@ -251,6 +336,7 @@ struct Suspended {
     by: At,
     frame: crate::frame::Frame,
     taint: crate::taint::Taint,
+    exact: crate::exact::Exact,
     /// Version of the memory, and what its values were.
     seen: (u64, u64),
     /// Looks at that version.
@@ -298,14 +384,25 @@ impl Waiting {
         }
     }
 
+    /// True if a new program begins before one that waits goes on: always, unless it is drawn.
+    fn lets_begin(&self, random: &mut Option<Random>) -> bool {
+        self.ready.is_empty() || random.as_mut().is_none_or(|random| random.below(2) == 0)
+    }
+
     /// True if all wait in vain: what they look at stays as it is.
     fn is_stuck(&self) -> bool {
         self.ready.is_empty() && !self.parked.is_empty()
     }
 
     /// The program whose turn it is.
-    fn pop(&mut self) -> Option<Suspended> {
-        let program = self.ready.pop_front()?;
+    fn pop(&mut self, random: &mut Option<Random>) -> Option<Suspended> {
+        let program = match random {
+            Some(random) if !self.ready.is_empty() => {
+                let drawn = random.below(self.ready.len() as u64) as usize;
+                self.ready.swap_remove_front(drawn)?
+            }
+            _ => self.ready.pop_front()?,
+        };
         self.held -= program.frame.bytes() as u64;
         Some(program)
     }
@@ -344,31 +441,33 @@ fn deadlock(machine: &mut Machine<'_>, waiting: &Waiting) {
 
 fn cooperative(
     context: &Context<'_>,
-    range: Range<u64>,
+    order: &mut dyn Iterator<Item = u64>,
     limits: Limits,
     cut: &Cut,
     progress: &(dyn Fn(u64) + Sync),
+    mut random: Option<Random>,
 ) -> Result<Ran, String> {
     let mut machine = Machine::new(context);
     let (mut programs, mut interrupted) = (0, false);
-    let mut next = range.start;
+    let mut new = order.fuse().peekable();
     let mut waiting = Waiting::default();
     loop {
         // What was known of the program when it gave way last.
         let mut known = ((0, 0), 0);
         // New programs begin before waiting ones go on: those may wait for any of them.
-        let position = if next < range.end {
-            machine.start(next);
-            next += 1;
+        let begins = new.peek().is_some() && waiting.lets_begin(&mut random);
+        let position = if let Some(linear) = new.next_if(|_| begins) {
+            machine.start(linear);
             waiting.changed();
             0
-        } else if waiting.is_stuck() {
+        } else if waiting.is_stuck() && new.peek().is_none() {
             deadlock(&mut machine, &waiting);
             break;
-        } else if let Some(program) = waiting.pop() {
+        } else if let Some(program) = waiting.pop(&mut random) {
             machine.start(program.linear);
             machine.frame = program.frame;
             machine.taint = program.taint;
+            machine.exact = program.exact;
             machine.steps = program.steps;
             known = (program.seen, program.looks);
             program.position
@@ -391,6 +490,7 @@ fn cooperative(
                     by: machine.synced_at,
                     frame: std::mem::replace(&mut machine.frame, empty),
                     taint: std::mem::take(&mut machine.taint),
+                    exact: std::mem::take(&mut machine.exact),
                     seen: known.0,
                     looks: known.1,
                 });

@@ -82,6 +82,21 @@ pub enum Detail {
         /// Address and size of an element that nothing wrote; none for a masked-off lane.
         from: Option<(u64, u32)>,
     },
+    /// An address that wrapped around.
+    Overflow {
+        /// First lane.
+        lane: u32,
+        /// Load, store or atomic.
+        kind: AccessKind,
+        /// Its address.
+        address: u64,
+        /// How much greater the exact address is.
+        delta: i128,
+        /// Size of the element.
+        bytes: u32,
+        /// The operation that wrapped around.
+        born: At,
+    },
     /// Two lanes of one store at one address.
     Duplicate {
         /// The first lane that is overwritten.

@@ -7,6 +7,7 @@
 //!
 //! Left out: values in the region of a reduce, scan or map, whose lanes are of no single element.
 
+use crate::exact::Exact;
 use crate::frame::{Form, Frame, Provenance, Slot, Tensor};
 use crate::kind::Kind;
 use crate::lower;
@@ -86,6 +87,7 @@ pub struct Program {
     synced: bool,
     frame: Frame,
     taint: Taint,
+    exact: Exact,
     /// Per slot, the number of ticks after the instruction that wrote it last; 0 if none has.
     written: Vec<u64>,
 }
@@ -242,6 +244,7 @@ impl<'r> Walker<'r> {
         self.machine.start(program.linear);
         self.machine.frame = program.frame;
         self.machine.taint = program.taint;
+        self.machine.exact = program.exact;
         self.machine.sink = sink;
         self.machine.steps = program.steps;
         self.machine.synced = program.synced;
@@ -268,6 +271,7 @@ impl<'r> Walker<'r> {
             synced: self.machine.synced,
             frame: self.machine.frame,
             taint: self.machine.taint,
+            exact: self.machine.exact,
             sink: self.machine.sink,
             written: self.written,
         }
@@ -297,6 +301,7 @@ impl<'r> Walker<'r> {
             synced: self.machine.synced,
             frame: self.machine.frame.clone(),
             taint: self.machine.taint.clone(),
+            exact: self.machine.exact.clone(),
             sink: self.machine.sink.clone(),
             written: self.written.clone(),
         }

@@ -33,6 +33,12 @@ pub trait Step: Debug + Send + Sync {
         crate::taint::lanewise(inst, machine);
     }
 
+    /// Carries what integers would be without wrap-around ([`crate::exact`]); called after [`run`](Step::run)
+    /// while some differ. By default the results start again from the real values.
+    fn exact(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        crate::exact::forget(inst, machine);
+    }
+
     /// True if the step reads symbolic operands ([`crate::forms`]); others get them dense.
     fn reads_forms(&self) -> bool {
         false

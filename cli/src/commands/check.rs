@@ -25,6 +25,8 @@ pub fn run(args: &Check, global: &Global, terminal: &Terminal) -> Result<Status>
         summaries: json || args.run.hash,
         progress: terminal.progress,
         cpu,
+        schedules: args.schedules,
+        twice: args.twice,
     };
     let mut report = Report::default();
     let mut errors = Vec::new();

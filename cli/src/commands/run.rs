@@ -25,6 +25,8 @@ pub fn run(args: &Run, global: &Global, terminal: &Terminal) -> Result<Status> {
         summaries: !global.quiet || json,
         progress: terminal.progress,
         cpu,
+        schedules: 0,
+        twice: false,
     };
     let mut report = Report::default();
     let mut refused = Refused(Vec::new());

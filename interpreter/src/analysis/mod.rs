@@ -1,7 +1,8 @@
 //! What can be known of a kernel before it runs, so that checks cost nothing where they cannot find anything.
 //!
-//! [`pointees`] says which storage a pointer may point to; [`quiet`] which masked loads leave no lane
+//! [`addresses`] says which integers addresses are made of; [`pointees`] says which storage a pointer may point to; [`quiet`] which masked loads leave no lane
 //! undefined that matters.
 
+pub mod addresses;
 pub mod pointees;
 pub mod quiet;

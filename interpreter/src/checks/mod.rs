@@ -10,6 +10,7 @@ pub mod deadlock;
 pub mod division;
 pub mod duplicate;
 pub mod hint;
+pub mod overflow;
 pub mod race;
 pub mod shift;
 pub mod step_limit;
@@ -51,6 +52,22 @@ pub fn finding(reporter: &Reporter<'_>, key: &Key, entry: &Entry) -> Finding {
             address,
             values,
         } => duplicate::finding(reporter, key, entry, (*lane, *by), *address, *values),
+        Detail::Overflow {
+            lane,
+            kind,
+            address,
+            delta,
+            bytes,
+            born,
+        } => overflow::finding(
+            reporter,
+            key,
+            entry,
+            *lane,
+            (*kind, *address, *bytes),
+            *delta,
+            *born,
+        ),
         Detail::Undefined {
             lane,
             born,

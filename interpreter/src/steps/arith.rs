@@ -1,5 +1,6 @@
 //! Constants and element-wise arithmetic.
 
+use crate::exact;
 use crate::frame::Tile;
 use crate::kind::{Bool, Kind, Lane};
 use crate::lanes::{Elementwise, Signless, elementwise as lane_loop};
@@ -48,6 +49,8 @@ struct Offsets {
     code: OpCode,
     kind: Kind,
     apply: Elementwise,
+    /// An address may be made of it: wrap-around is looked for.
+    addresses: bool,
 }
 
 impl Step for Offsets {
@@ -75,8 +78,21 @@ impl Step for Offsets {
                 inst.outs[0],
                 lanes,
             );
+        } else if inst.ins.iter().any(|&slot| machine.frame.uniform(slot).is_none()) {
+            // Formulas are exact.
+            return Ok(Flow::Next);
+        }
+        if self.addresses && exact::wraps(self.code, self.kind, inst, machine) {
+            machine.exact.activate();
         }
         Ok(Flow::Next)
+    }
+
+    fn exact(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        match self.addresses {
+            true => exact::arithmetic(self.code, self.kind, inst, machine),
+            false => exact::forget(inst, machine),
+        }
     }
 
     fn reads_forms(&self) -> bool {
@@ -274,12 +290,19 @@ struct Shift {
     code: OpCode,
     apply: Elementwise,
     kind: Kind,
+    /// An address may be made of it: wrap-around is looked for.
+    addresses: bool,
 }
 
 /// A faulty lane of a shift: lane, value, amount.
 type BadShift = (u32, i64, i64);
 
 impl Shift {
+    /// Wrap-around is looked for: shifts right start again from the real value.
+    fn follows(&self) -> bool {
+        self.addresses && self.code == OpCode::ShlI
+    }
+
     fn width(&self) -> u64 {
         match self.kind {
             Kind::Bool => 1,
@@ -361,8 +384,17 @@ impl Step for Shift {
         if !faulty.is_empty() {
             machine.taint.activate();
             clear_lanes(self.kind, inst, machine, faulty.iter().map(|f| f.0));
+        } else if self.follows() && exact::wraps(self.code, self.kind, inst, machine) {
+            machine.exact.activate();
         }
         Ok(Flow::Next)
+    }
+
+    fn exact(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        match self.follows() {
+            true => exact::arithmetic(self.code, self.kind, inst, machine),
+            false => exact::forget(inst, machine),
+        }
     }
 
     fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
@@ -448,12 +480,25 @@ pub fn elementwise(lower: &mut Lower<'_>, function: &Function, op: OpId, _: Clas
     let lanes = lower.lanes(function, data.results[0]);
     let outs = vec![out];
     let code = data.code;
+    let addresses = lower.is_address(function, data.results[0]);
     match code {
         OpCode::AddI | OpCode::SubI | OpCode::MulI | OpCode::MinSI | OpCode::MaxSI if kind != Kind::Bool => {
-            lower.emit(Offsets { code, kind, apply }, ins, outs, lanes);
+            let step = Offsets {
+                code,
+                kind,
+                apply,
+                addresses,
+            };
+            lower.emit(step, ins, outs, lanes);
         }
         OpCode::ShlI | OpCode::ShrSI | OpCode::ShrUI => {
-            lower.emit(Shift { code, apply, kind }, ins, outs, lanes);
+            let step = Shift {
+                code,
+                apply,
+                kind,
+                addresses,
+            };
+            lower.emit(step, ins, outs, lanes);
         }
         OpCode::DivSI | OpCode::RemSI | OpCode::CeilDivSI | OpCode::FloorDivSI => {
             lower.emit(

@@ -16,6 +16,7 @@ pub mod logged;
 pub mod order;
 
 use crate::access::{self, Access, Piece};
+use crate::exact;
 use crate::frame::{Provenance, Slot};
 use crate::kind::{Bool, Kind, Lane};
 use crate::lanes::Signless;
@@ -439,6 +440,7 @@ fn access(inst: &Inst, machine: &Machine<'_>, kind: AccessKind, mask: Option<Slo
 fn begin(machine: &mut Machine<'_>, access: Access, orders: Orders) {
     ordered::acquire(machine, access, orders);
     access::note_touch(machine, access, orders.touch);
+    exact::look(machine, access);
 }
 
 /// What an atomic orders; `writes` if it does.

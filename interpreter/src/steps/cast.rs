@@ -1,5 +1,6 @@
 //! Conversions between element types.
 
+use crate::exact;
 use crate::frame::{Frame, Provenance, Slot, Tile};
 use crate::kind::{Bool, Kind, Lane};
 use crate::lanes::map1_plain;
@@ -205,6 +206,13 @@ impl Step for Widen {
 
     fn reads_forms(&self) -> bool {
         true
+    }
+
+    fn exact(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        match self.signed && self.from.bytes() <= self.to.bytes() {
+            true => exact::copied(inst, machine, |_| false),
+            false => exact::forget(inst, machine),
+        }
     }
 }
 

@@ -27,6 +27,11 @@ pub struct Chain {
 }
 
 impl Chain {
+    /// True if something goes along with the lanes.
+    fn is_followed(&self, machine: &Machine<'_>) -> bool {
+        machine.taint.is_active() || machine.exact.is_active()
+    }
+
     /// All operations on whole tiles.
     fn run_whole(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<(), Stop> {
         let outer = std::mem::replace(&mut machine.batch, self.lanes);
@@ -77,12 +82,12 @@ impl Chain {
 impl Step for Chain {
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         let is_uniform = |&slot| machine.frame.uniform(slot).is_some();
-        if self.lanes <= self.block || machine.taint.is_active() || inst.ins.iter().all(is_uniform) {
+        if self.lanes <= self.block || self.is_followed(machine) || inst.ins.iter().all(is_uniform) {
             self.run_whole(inst, machine)?;
         } else {
             self.run_blocks(inst, machine)?;
-            if machine.taint.is_active() {
-                // A lane without a value was born: once more, with births.
+            if self.is_followed(machine) {
+                // A lane without a value was born, or wrapped around: once more, with that.
                 self.run_whole(inst, machine)?;
             }
         }
@@ -102,6 +107,9 @@ impl Step for Chain {
 
     /// The nested instructions carry births.
     fn taint(&self, _: &Inst, _: &mut Machine<'_>) {}
+
+    /// So do they with what wrapped around.
+    fn exact(&self, _: &Inst, _: &mut Machine<'_>) {}
 
     fn nested(&self) -> Option<&Code> {
         Some(&self.code)

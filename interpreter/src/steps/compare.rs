@@ -299,6 +299,10 @@ impl Step for Select {
         let births = Births::Dense((0..lanes).map(lane).collect());
         machine.taint.set(inst.outs[0], Some(births));
     }
+
+    fn exact(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        crate::exact::select(inst, machine);
+    }
 }
 
 /// `arith.select`.

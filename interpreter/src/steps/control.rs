@@ -1,5 +1,6 @@
 //! The grid, control flow, calls, asserts, prints and barriers.
 
+use crate::exact;
 use crate::frame::Slot;
 use crate::kind::{Bool, Kind};
 use crate::lanes::Signless;
@@ -92,6 +93,10 @@ impl Step for Move {
                 machine.taint.set(from, None);
             }
         }
+    }
+
+    fn exact(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        exact::copied(inst, machine, |i| inst.kills(i));
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod block;
 
 use crate::access::{self, Access};
+use crate::exact;
 use crate::frame::{Form, Slot, Tile};
 use crate::kind::{Bool, Kind, Lane};
 use crate::lower::Lower;
@@ -69,6 +70,10 @@ impl Step for AddPtr {
         let provenance = machine.frame.provenance(inst.ins[0]).clone();
         machine.frame.set_provenance(inst.outs[0], provenance);
         Ok(Flow::Next)
+    }
+
+    fn exact(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        exact::add_ptr(self.bytes, inst, machine);
     }
 }
 
@@ -167,6 +172,7 @@ impl Step for Load {
         // A volatile load counts as a relaxed atomic.
         let touch = if self.volatile { Touch::Atomic } else { Touch::Read };
         access::note_touch(machine, access, touch);
+        exact::look(machine, access);
         let (other, out) = (inst.ins.get(2).copied(), inst.outs[0]);
         with_width!(self.kind, T => access::load::<T>(machine, access, other, out));
         match self.kind {
@@ -277,6 +283,7 @@ impl Step for Store {
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         machine.frame.flatten(inst.ins[inst.ins.len() - 1]);
         let access = self.access(inst, machine);
+        exact::look(machine, access);
         let value = inst.ins[inst.ins.len() - 1];
         with_width!(self.kind, T => access::store::<T>(machine, access, value));
         if self.kind == Kind::Ptr {

@@ -262,6 +262,9 @@ pub fn exchange(machine: &mut Machine<'_>, a: Slot, b: Slot) {
     if machine.taint.is_active() {
         machine.taint.swap(a, b);
     }
+    if machine.exact.is_active() {
+        machine.exact.swap(a, b);
+    }
 }
 
 /// The operations of a region whose values somebody needs, in order.

@@ -3,6 +3,7 @@
 //! Each is a rearrangement, written once for any lane type; values, tensors of pointers and births of
 //! undefined lanes all go through it.
 
+use crate::exact;
 use crate::forms::Sum;
 use crate::frame::{Provenance, Slot, Tile};
 use crate::kind::{Kind, Lane};
@@ -104,6 +105,25 @@ impl<R: Rearrange> Step for Moved<R> {
                 lanes
             });
             machine.taint.set(out, births);
+        }
+    }
+
+    fn exact(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        for (i, &out) in inst.outs.iter().enumerate() {
+            let lanes = inst.lanes(machine);
+            exact::moved(&inst.ins, out, machine, |numbered| {
+                let tiles: Vec<Tile<'_, u32>> = numbered
+                    .iter()
+                    .map(|numbers| match numbers.as_deref() {
+                        None => Tile::Uniform(0),
+                        Some(&[one]) => Tile::Uniform(one),
+                        Some(numbers) => Tile::Dense(numbers),
+                    })
+                    .collect();
+                let mut result = vec![0u32; lanes];
+                self.how.fill(&tiles, i, &mut result);
+                result
+            });
         }
     }
 }
@@ -267,6 +287,10 @@ impl Step for Broadcast {
         self.lanes.taint(inst, machine);
     }
 
+    fn exact(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        self.lanes.exact(inst, machine);
+    }
+
     fn reads_forms(&self) -> bool {
         true
     }
@@ -370,6 +394,10 @@ impl Step for Repeat {
     fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
         let births = machine.taint.get(inst.ins[0]).map(|b| Births::Uniform(b.lane(0)));
         machine.taint.set(inst.outs[0], births);
+    }
+
+    fn exact(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        exact::copied(inst, machine, |_| false);
     }
 }
 
