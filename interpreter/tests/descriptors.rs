@@ -182,7 +182,10 @@ fn scatter_writes_rows_and_the_last_of_equal_ones_stays() {
          tt.descriptor_scatter %d[%rows, %column], %t : !tt.tensordesc<1x8xf32>, tensor<8xi32>, i32, tensor<8x8xf32>",
         matrix("1x8", "f32", "")
     );
-    let got = bench(&body, 1).run().clean().read::<f32>(0);
+    let ran = bench(&body, 1).run();
+    // Row 2 is written twice, in columns 0 to 4.
+    assert_eq!(ran.checks(), [(Check::DuplicateStore, 5)]);
+    let got = ran.read::<f32>(0);
     let mut want = elements();
     for (i, &row) in ROWS.iter().enumerate() {
         for c in 0..8i64 {
@@ -316,8 +319,9 @@ fn a_scatter_out_of_bounds_names_its_lane() {
          %t = arith.constant dense<1.0> : tensor<8x8xf32>
          tt.descriptor_scatter %d[%rows, %column], %t : !tt.tensordesc<1x8xf32>, tensor<8xi32>, i32, tensor<8x8xf32>";
     let ran = bench(body, 1).run();
-    assert_eq!(ran.checks(), [(Check::OobStore, 4)]);
-    assert_eq!(ran.finding().lane.as_deref(), Some(&[3u32, 0][..]));
+    // Row 1 is written four times, in columns 2 to 5.
+    assert_eq!(ran.checks(), [(Check::OobStore, 4), (Check::DuplicateStore, 12)]);
+    assert_eq!(ran.outcome.findings[0].lane.as_deref(), Some(&[3u32, 0][..]));
 }
 
 /// A load and a store of a 4 x 8 block pointer at [3, 2] of the 5 x 6 matrix.

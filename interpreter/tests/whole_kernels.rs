@@ -167,7 +167,9 @@ fn a_division_counts_its_lanes_also_where_all_are_the_same() {
         );
         let bench = Bench::new("%out: !tt.ptr<i32>, %z: i32", &body, 2);
         let ran = bench.tensor("out", Dtype::I32, &[1i32; 64]).scalar(0).run();
-        assert_eq!(ran.checks(), [(Check::DivByZero, 128)], "{dividend}");
+        // Both programs store to the same 64 elements.
+        let expected = [(Check::DivByZero, 128), (Check::BenignRace, 64)];
+        assert_eq!(ran.checks(), expected, "{dividend}");
     }
 }
 
@@ -176,7 +178,8 @@ fn a_parameter_breaks_its_hint_once() {
     let parameters = "%out: !tt.ptr<i32>, %n: i32 {tt.divisibility = 16 : i32}";
     let bench = Bench::new(parameters, "tt.store %out, %n : !tt.ptr<i32>", 3);
     let ran = bench.tensor("out", Dtype::I32, &[0i32]).scalar(10).run();
-    assert_eq!(ran.checks(), [(Check::HintViolated, 1)]);
+    // All three programs store the same.
+    assert_eq!(ran.checks(), [(Check::HintViolated, 1), (Check::BenignRace, 1)]);
 }
 
 /// Contiguity that breaks at lane 8, and perhaps elsewhere.
