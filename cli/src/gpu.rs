@@ -91,8 +91,11 @@ pub fn generated(opened: &Opened, launch: usize, options: Options) -> Result<Gen
     )
 }
 
+/// A device that is being opened, and how long that takes.
+type Opening = JoinHandle<(Result<Device>, Duration)>;
+
 /// Opens the device in another thread: that takes as long as compiling does. Gives its architecture at once when it is known.
-fn open_device(ordinal: u32) -> Result<(String, JoinHandle<(Result<Device>, Duration)>)> {
+fn open_device(ordinal: u32) -> Result<(String, Opening)> {
     let (tell, told) = channel();
     let opening = std::thread::spawn(move || {
         let started = Instant::now();
@@ -152,6 +155,17 @@ impl Gpu {
         let joined = opening.join();
         let (device, driver) = joined.map_err(|_| Error::unsupported("the GPU's driver does not answer"))?;
         let device = device?;
+        if let Compiler::Nvrtc(nvrtc) = compiler {
+            let (major, minor) = nvrtc.version();
+            if device.driver() / 1000 < major {
+                return Err(Error::unsupported(format!(
+                    "the GPU's driver is for CUDA {}.{}, and NVRTC is {major}.{minor}: a driver for CUDA {major}.0 or later is needed",
+                    device.driver() / 1000,
+                    device.driver() % 1000 / 10
+                ))
+                .help("update the driver, or install an older NVRTC"));
+            }
+        }
         device.enter()?;
         phases.driver = driver;
         Ok(Gpu {

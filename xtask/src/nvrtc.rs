@@ -26,7 +26,7 @@ pub fn folder(target: &Path) -> Option<PathBuf> {
             "--no-deps",
             "--disable-pip-version-check",
         ])
-        .arg("--target")
+        .args(["--root-user-action", "ignore", "--target"])
         .arg(&place)
         .arg(WHEEL)
         .status();

@@ -1,4 +1,5 @@
-//! Generated CUDA C++ through NVRTC, for two architectures: it compiles, and kernels of `kernels/` need no local memory.
+//! Generated CUDA C++ through NVRTC, for two architectures: it compiles, kernels of `kernels/` need no
+//! local memory, and checked builds compile too.
 //!
 //! NVRTC is a library that needs no GPU: `pip install nvidia-cuda-nvrtc==13.0.88`, and `TILESCOPE_NVRTC` set to its folder of
 //! libraries. Where it is not found, all tests are skipped, by name.
@@ -25,42 +26,65 @@ fn main() {
     if nvrtc.is_none() {
         eprintln!("skipped: NVRTC is not found (set TILESCOPE_NVRTC); generated kernels are not compiled");
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut launches = Vec::new();
+    for folder in ["../kernels", "../tests/pass", "tests/data"] {
+        find(&root.join(folder), &mut launches);
+    }
+    launches.sort();
     let mut trials = Vec::new();
-    for folder in std::fs::read_dir(root).into_iter().flatten().flatten() {
-        for entry in std::fs::read_dir(folder.path()).into_iter().flatten().flatten() {
-            let path = entry.path();
-            if !path.to_string_lossy().ends_with(".launch.toml") || !case::ttir_of(&path).exists() {
-                continue;
-            }
-            let name = path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .replace(".launch.toml", "");
-            let trial = Trial::test(name, move || match &nvrtc {
-                Some(nvrtc) => compiles(nvrtc, &path),
-                None => Ok(()),
-            });
-            trials.push(trial.with_ignored_flag(nvrtc.is_none()));
-        }
+    for path in launches {
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .replace(".launch.toml", "");
+        let trial = Trial::test(name, move || match &nvrtc {
+            Some(nvrtc) => compiles(nvrtc, &path),
+            None => Ok(()),
+        });
+        trials.push(trial.with_ignored_flag(nvrtc.is_none()));
     }
     trials.push(Trial::test("cache", cache));
     libtest_mimic::run(&arguments, trials).exit();
 }
 
+/// Launch files with a TTIR text beside them.
+fn find(folder: &Path, launches: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            find(&path, launches);
+        } else if path.to_string_lossy().ends_with(".launch.toml") && case::ttir_of(&path).exists() {
+            launches.push(path);
+        }
+    }
+}
+
+/// Each architecture compiles it; a checked build is compiled for one.
 fn compiles(nvrtc: &Nvrtc, path: &Path) -> Result<(), Failed> {
     let case = Case::open(path, &[])?;
-    let generated = case.generate(Options::default())?;
+    let Ok(generated) = case.generate(Options::default()) else {
+        // What is refused is the business of the test `cpu`.
+        return Ok(());
+    };
+    let is_example = path.iter().any(|part| part == "kernels");
     for architecture in ARCHITECTURES {
         let image = nvrtc
             .compile(&generated, architecture, Form::Cubin)
             .map_err(|e| format!("{architecture}: {} {:?}", e.message, e.notes))?;
         let used = image.resources;
-        if used.stack != 0 || used.spill_stores != 0 {
+        if is_example && (used.stack != 0 || used.spill_stores != 0) {
             return Err(format!("{architecture}: local memory is used: {used:?}").into());
         }
     }
+    let checked = case.generate(Options {
+        checked: true,
+        ..Options::default()
+    })?;
+    nvrtc
+        .compile(&checked, ARCHITECTURES[1], Form::Cubin)
+        .map_err(|e| format!("checked: {} {:?}", e.message, e.notes))?;
     Ok(())
 }
 
