@@ -11,6 +11,7 @@ use tilescope_gpu_backend::cache::Cache;
 use tilescope_gpu_backend::device::Device;
 use tilescope_gpu_backend::nvrtc::Form;
 use tilescope_gpu_backend::{Generated, Image, Nvrtc, Options, generate};
+use tilescope_interpreter::Prepared;
 use tilescope_launch::{Launch, Memory};
 
 use crate::engine::{How, Kernel, Opened};
@@ -195,12 +196,21 @@ impl Gpu {
         device.start(&loaded, kernel, launch, &buffers)?;
         let ended = wait(device, started)?;
         let elapsed = started.elapsed();
-        let mut findings = Vec::new();
+        let (mut findings, mut prints, mut notes) = (Vec::new(), Vec::new(), Vec::new());
         if ended {
             device.download(&buffers, memory, &launch.tensors)?;
             let faults = device.faults(&buffers, kernel, launch, memory)?;
             if !faults.is_empty() {
                 findings = told(opened, index, memory, &faults)?;
+            }
+            let (lines, lost) = device.printed(&buffers, kernel, &opened.kernels[index].module)?;
+            if !lines.is_empty() {
+                prints = worded(opened, index)?.printed_of(memory, &lines);
+            }
+            if lost {
+                notes.push(String::from(
+                    "more was printed than there is room for on the GPU: some lines are lost",
+                ));
             }
         } else {
             // What still runs still uses them; the driver stops it when the process ends.
@@ -217,11 +227,11 @@ impl Gpu {
             programs: launch.grid.iter().fold(1, |n: u64, &g| n.saturating_mul(g)),
             elapsed_s: elapsed.as_secs_f64(),
             outputs: Vec::new(),
-            prints: Vec::new(),
+            prints,
             findings,
             findings_cut: false,
             interrupted: !ended,
-            notes: Vec::new(),
+            notes,
         })
     }
 
@@ -290,10 +300,14 @@ fn told(
     memory: &mut Memory,
     faults: &[tilescope_launch::fault::Fault],
 ) -> Result<Vec<Finding>> {
+    Ok(worded(opened, index)?.findings_of(memory, faults))
+}
+
+/// The interpreter's view of a kernel, which has the words for what it does.
+fn worded(opened: &Opened, index: usize) -> Result<Prepared<'_>> {
     let options = tilescope_interpreter::Options::default();
-    let prepared = opened.prepare(index, options).map_err(|refused| {
+    opened.prepare(index, options).map_err(|refused| {
         let first = refused.0.into_iter().next();
         first.unwrap_or_else(|| Error::unsupported("the kernel is not run by the interpreter"))
-    })?;
-    Ok(prepared.findings_of(memory, faults))
+    })
 }

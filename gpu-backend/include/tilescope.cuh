@@ -725,6 +725,33 @@ template <class T> TS_FN bool poll(const T* at, T expected, i64 limit) {
     }
 }
 
+#ifdef TILESCOPE_PRINTS
+// ---- Prints: lines in a buffer that the host reads. Its first word is how much is asked for, its second how much there is.
+
+#ifdef TILESCOPE_CPU
+TS_FN u64 take(u64* from, u64 bytes) { const u64 old = *from; *from += bytes; return old; }
+#else
+TS_FN u64 take(u64* from, u64 bytes) { return atomicAdd(from, bytes); }
+#endif
+// Place for a line of so many bytes, for all threads; null when the buffer is full. `shared` holds an address.
+TS_FN unsigned char* print_line(u64* prints, u64 program, u64 number, u32 place, u32 bytes, unsigned char* shared) {
+    unsigned char** const slot = reinterpret_cast<unsigned char**>(shared);
+    if (thread() == 0) {
+        const u64 all = 24 + bytes, from = take(prints, all);
+        u64* const line = prints + 2 + from / 8;
+        const bool fits = from + all <= prints[1];
+        if (fits) {
+            line[0] = program;
+            line[1] = number;
+            line[2] = u64(bytes) << 32 | place;
+        }
+        *slot = fits ? reinterpret_cast<unsigned char*>(line + 3) : nullptr;
+    }
+    barrier();
+    return *slot;
+}
+#endif
+
 #ifdef TILESCOPE_CHECKED
 // ---- Checks. In a checked build every access asks first; the first fault of each kind and place comes back in a table.
 // What goes wrong does not happen: a faulty load gives 0, a faulty store nothing.

@@ -6,7 +6,8 @@ use std::ffi::{CString, c_void};
 
 use cudarc::driver::{DriverError, result, sys};
 use tilescope_diagnostics::{Error, Result};
-use tilescope_launch::fault::Fault;
+use tilescope_ir::Module;
+use tilescope_launch::fault::{Fault, Line};
 use tilescope_launch::{Launch, Memory, Tensor};
 
 use crate::checked;
@@ -44,6 +45,8 @@ pub struct Buffers {
     tables: Option<(sys::CUdeviceptr, sys::CUdeviceptr, usize)>,
     /// Memory that the kernel has for itself; 0 for none.
     scratch: sys::CUdeviceptr,
+    /// The buffer of prints; 0 for none.
+    prints: sys::CUdeviceptr,
 }
 
 /// What the driver reports, in words; `what` was being done.
@@ -206,6 +209,7 @@ impl Device {
             addresses: Vec::new(),
             tables: None,
             scratch: 0,
+            prints: 0,
         };
         for allocation in &memory.allocations {
             if allocation.deferred.is_some() {
@@ -272,7 +276,7 @@ impl Device {
         self.settle()
     }
 
-    /// Gives a launch the memory that its kernel wants for itself.
+    /// Gives a launch the memory that its kernel wants for itself, and a buffer for what it prints.
     ///
     /// # Errors
     /// Not enough memory there.
@@ -288,7 +292,36 @@ impl Device {
             buffers.scratch = unsafe { result::malloc_sync(bytes as usize) }
                 .at(&format!("the kernel wants {bytes} bytes for itself"))?;
         }
+        if kernel.parameters.contains(&Parameter::Prints) {
+            let buffer = crate::prints::buffer();
+            // SAFETY: fresh memory of that size, freed when the buffers are dropped, and filled within it.
+            unsafe {
+                buffers.prints = result::malloc_sync(buffer.len())
+                    .at(&format!("what is printed wants {} bytes", buffer.len()))?;
+                result::memcpy_htod_sync(buffers.prints, &buffer).at("copying to the GPU")?;
+            }
+            self.settle()?;
+        }
         Ok(())
+    }
+
+    /// What a launch printed, once it is finished; true if some of it was lost.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn printed(
+        &self,
+        buffers: &Buffers,
+        kernel: &Generated,
+        module: &Module,
+    ) -> Result<(Vec<Line>, bool)> {
+        if buffers.prints == 0 {
+            return Ok((Vec::new(), false));
+        }
+        let mut buffer = vec![0u8; crate::prints::BUFFER_BYTES];
+        // SAFETY: the buffer has the size that it was made with.
+        unsafe { result::memcpy_dtoh_sync(&mut buffer, buffers.prints) }.at("copying from the GPU")?;
+        Ok(crate::prints::lines(&buffer, module, kernel))
     }
 
     /// What a launch of a checked build found, once it is finished.
@@ -330,6 +363,7 @@ impl Device {
             addresses: Vec::new(),
             tables: None,
             scratch: 0,
+            prints: 0,
         };
         for tensor in tensors {
             let size = tensor.elements() as usize * tensor.dtype.bytes();
@@ -427,6 +461,7 @@ impl Device {
                 Parameter::Tensors => buffers.tables.map_or(0, |t| t.0),
                 Parameter::Faults => buffers.tables.map_or(0, |t| t.1),
                 Parameter::Scratch { .. } => buffers.scratch,
+                Parameter::Prints => buffers.prints,
             })
             .collect();
         let mut pointers: Vec<*mut c_void> =
@@ -540,6 +575,10 @@ impl Drop for Buffers {
         for &(address, _) in &self.addresses {
             // SAFETY: allocated by `upload`, freed once; a failed context leaves nothing to do.
             let _ = unsafe { result::free_sync(address) };
+        }
+        if self.prints != 0 {
+            // SAFETY: allocated by `Device::scratch`, freed once.
+            let _ = unsafe { result::free_sync(self.prints) };
         }
         if self.scratch != 0 {
             // SAFETY: allocated by `Device::scratch`, freed once.

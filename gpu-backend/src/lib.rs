@@ -12,6 +12,7 @@ pub mod device;
 pub mod emit;
 pub mod layout;
 pub mod nvrtc;
+pub mod prints;
 pub mod triton;
 
 pub use emit::{Generated, Options, Parameter, generate};

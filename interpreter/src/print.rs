@@ -41,6 +41,14 @@ pub fn bits(frame: &Frame, slot: Slot, kind: Kind, lanes: usize, lane: usize) ->
 /// All lanes of a slot.
 pub fn tile(frame: &Frame, slot: Slot, kind: Kind, shape: &[usize], signed: bool, hex: bool) -> String {
     let lanes: usize = shape.iter().product();
+    nested(shape, |i| {
+        lane(bits(frame, slot, kind, lanes, i), kind, signed, hex)
+    })
+}
+
+/// Lanes as text, in brackets per dimension.
+pub fn nested(shape: &[usize], one: impl Fn(usize) -> String) -> String {
+    let lanes: usize = shape.iter().product();
     let mut text = String::new();
     for i in 0..lanes {
         let mut opened = 0;
@@ -55,7 +63,7 @@ pub fn tile(frame: &Frame, slot: Slot, kind: Kind, shape: &[usize], signed: bool
             text.push_str(", ");
         }
         (0..opened).for_each(|_| text.push('['));
-        text.push_str(&lane(bits(frame, slot, kind, lanes, i), kind, signed, hex));
+        text.push_str(&one(i));
         let mut block = lanes;
         for dim in shape {
             if (i + 1) % block == 0 {

@@ -84,3 +84,14 @@ pub struct Fault {
     /// The rest.
     pub detail: FaultDetail,
 }
+
+/// What one program printed at one `tt.print`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// Which print.
+    pub spot: Spot,
+    /// Number of the program, x fastest.
+    pub program: u64,
+    /// The lanes of each operand, row-major: bits, zero-extended.
+    pub operands: Vec<Vec<u64>>,
+}

@@ -132,7 +132,8 @@ fn on_device(device: &Device, built: &Built) -> Result<(Vec<Vec<u8>>, Vec<Fault>
     let mut memory: Memory = memory.map_err(|e| Trouble::Wrong(e.message().unwrap_or("?").to_string()))?;
     let loaded = device.load(kernel, &built.image).map_err(wrong)?;
     let mut buffers = device.upload(&memory, tensors).map_err(wrong)?;
-    if !kernel.places.is_empty() {
+    device.scratch(&mut buffers, kernel, launch).map_err(wrong)?;
+    if kernel.slots > 0 {
         device
             .watch(&mut buffers, kernel, launch, &memory)
             .map_err(wrong)?;

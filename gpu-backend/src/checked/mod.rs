@@ -61,6 +61,8 @@ pub enum PlaceKind {
     Division,
     /// Nothing: lanes that a division left undefined are used here.
     Use,
+    /// Nothing: operands are printed here. Of kernels without checks too.
+    Print,
 }
 
 /// An operation of a checked kernel.
@@ -145,7 +147,7 @@ pub fn faults(table: &[u8], places: &[Place], launch: &Launch, memory: &Memory, 
             PlaceKind::Assert => reader.single(&mut found, Check::AssertFailed),
             PlaceKind::Assume => reader.single(&mut found, Check::AssumeViolated),
             PlaceKind::Division => reader.single(&mut found, Check::DivByZero),
-            PlaceKind::Use => {}
+            PlaceKind::Use | PlaceKind::Print => {}
         }
     }
     found.sort_by_key(|(sequence, fault)| (fault.program, *sequence));

@@ -15,6 +15,8 @@ use crate::layout::{Access, Layout};
 /// Places of a checked kernel so far.
 #[derive(Debug, Default)]
 pub(super) struct Checked {
+    /// False where places are only those of prints.
+    pub checks: bool,
     pub places: Vec<Place>,
     /// Slots of the table that they take.
     pub slots: u32,
@@ -73,14 +75,17 @@ pub(super) fn mine(layout: &Layout) -> Option<String> {
 impl Emitter<'_> {
     /// True in a checked build.
     pub(super) fn is_checked(&self) -> bool {
-        self.checked.is_some()
+        self.checked.checks
     }
 
     /// Registers a place of so many slots; gives its number and its first slot. None in a build without checks.
     pub(super) fn place(&mut self, op: OpId, kind: PlaceKind, slots: u32) -> Option<(u32, u32)> {
+        if !self.is_checked() && kind != PlaceKind::Print {
+            return None;
+        }
         let scope = &self.scopes[self.scopes.len() - 1];
         let (function, calls) = (scope.id, scope.calls.to_vec());
-        let checked = self.checked.as_mut()?;
+        let checked = &mut self.checked;
         let (number, first) = (checked.places.len() as u32, checked.slots);
         checked.places.push(Place {
             spot: Spot { function, op, calls },

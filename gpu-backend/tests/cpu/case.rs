@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use libtest_mimic::Failed;
-use tilescope_diagnostics::{Check, Finding, Source};
+use tilescope_diagnostics::{Check, Finding, Printed, Source};
 use tilescope_gpu_backend::{Generated, Options, generate};
 use tilescope_interpreter::{Control, Prepared};
 use tilescope_ir::{FuncId, VerifiedModule};
 use tilescope_launch::expr::Value;
-use tilescope_launch::fault::Fault;
+use tilescope_launch::fault::{Fault, Line};
 use tilescope_launch::{Bound, Dtype, Files, Launch, LaunchFile, Memory, Overrides, Signature};
 
 /// Sizes that the fibers of a test get through, in place of those in the launch file.
@@ -191,6 +191,27 @@ impl Case {
 
     /// The memory as the interpreter leaves it, and what it finds.
     pub fn check(&self) -> Result<(Memory, Vec<Finding>), Failed> {
+        let (memory, findings, _) = self.look()?;
+        Ok((memory, findings))
+    }
+
+    /// The lines of a kernel's buffer of prints.
+    #[allow(dead_code, reason = "of the tests on the CPU")]
+    pub fn lines(&self, buffer: &[u8], generated: &Generated) -> Vec<Line> {
+        tilescope_gpu_backend::prints::lines(buffer, &self.module, generated).0
+    }
+
+    /// What a kernel printed, in the interpreter's words.
+    #[allow(dead_code, reason = "of the tests on the CPU")]
+    pub fn printed_of(&self, lines: &[Line]) -> Result<Vec<Printed>, Failed> {
+        let options = tilescope_interpreter::Options::default();
+        let prepared = Prepared::new(&self.module, self.function, self.launch(), options)
+            .map_err(|e| format!("{e:?}"))?;
+        Ok(prepared.printed_of(&mut self.memory()?, lines))
+    }
+
+    /// The memory as the interpreter leaves it, what it finds, and what is printed.
+    pub fn look(&self) -> Result<(Memory, Vec<Finding>, Vec<Printed>), Failed> {
         let mut memory = self.memory()?;
         let control = Control {
             cancel: &AtomicBool::new(false),
@@ -202,7 +223,7 @@ impl Case {
         let outcome = prepared
             .run(&mut memory, &control)
             .map_err(|e| format!("{e:?}"))?;
-        Ok((memory, outcome.findings))
+        Ok((memory, outcome.findings, outcome.prints))
     }
 
     /// What a checked build saw, in the interpreter's words.

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use libtest_mimic::Failed;
 use tilescope_gpu_backend::emit::{CPU_HEADER, HEADER, HEADER_NAME};
 use tilescope_gpu_backend::{Generated, Parameter, checked};
-use tilescope_launch::fault::Fault;
+use tilescope_launch::fault::{Fault, Line};
 
 use crate::case::Case;
 
@@ -37,6 +37,9 @@ fn main_of(case: &Case, generated: &Generated) -> String {
             Parameter::Scalar { bits, .. } => format!("number<{index}>(kernel, {bits}ull)"),
             Parameter::Tensors => String::from("tensors"),
             Parameter::Faults => String::from("faults"),
+            Parameter::Prints => {
+                String::from("reinterpret_cast<ts::u64*>(memory[memory.size() - PRINTS_FROM_END])")
+            }
             Parameter::Scratch { .. } => String::from("nullptr"),
         })
         .collect();
@@ -61,7 +64,8 @@ fn main_of(case: &Case, generated: &Generated) -> String {
         }
     }
     // Of a checked build: the tables, whose addresses are this program's.
-    let tables = match generated.slots > 0 || !generated.places.is_empty() {
+    let is_checked = generated.parameters.contains(&Parameter::Faults);
+    let tables = match is_checked {
         false => String::new(),
         true => {
             let owners: Vec<String> = launch
@@ -102,6 +106,7 @@ int main() {{
         memory.push_back(p);
         sizes.push_back(size);
     }}
+    constexpr size_t PRINTS_FROM_END = {};
     {pointers}
     {tables}
     const unsigned grid[3] = {{{}}};
@@ -112,6 +117,7 @@ int main() {{
     return 0;
 }}
 "#,
+        if is_checked { 3 } else { 1 },
         grid.join(", "),
         generated.name,
         generated.threads,
@@ -160,15 +166,25 @@ pub fn compile(name: &str, case: &Case, generated: &Generated) -> Result<PathBuf
     }
 }
 
+/// What a program left.
+pub struct Executed {
+    /// Its allocations.
+    pub memory: Vec<Vec<u8>>,
+    /// What a checked build found.
+    pub faults: Vec<Fault>,
+    /// What it printed.
+    pub printed: Vec<Line>,
+}
+
 /// Runs the program on the case's memory; gives its allocations afterwards, and what a checked build found.
-pub fn execute(
-    program: &Path,
-    case: &Case,
-    generated: &Generated,
-) -> Result<(Vec<Vec<u8>>, Vec<Fault>), Failed> {
+pub fn execute(program: &Path, case: &Case, generated: &Generated) -> Result<Executed, Failed> {
     let memory = case.memory()?;
-    let is_checked = !generated.places.is_empty();
+    let is_checked = generated.parameters.contains(&Parameter::Faults);
+    let prints = generated.parameters.contains(&Parameter::Prints);
     let mut blocks: Vec<Vec<u8>> = memory.allocations.iter().map(|a| a.bytes.to_vec()).collect();
+    if prints {
+        blocks.push(tilescope_gpu_backend::prints::buffer());
+    }
     if is_checked {
         blocks.push(checked::tensor_table(case.launch(), &memory, &[]));
         blocks.push(checked::fault_table(generated.slots));
@@ -212,5 +228,13 @@ pub fn execute(
         after.pop();
         faults = checked::faults(&table, &generated.places, case.launch(), &memory, &bases);
     }
-    Ok((after, faults))
+    let printed = match after.pop_if(|_| prints) {
+        Some(buffer) => case.lines(&buffer, generated),
+        None => Vec::new(),
+    };
+    Ok(Executed {
+        memory: after,
+        faults,
+        printed,
+    })
 }
