@@ -53,6 +53,55 @@ pub enum Format {
     Text,
     /// For programs: one JSON document
     Json,
+    /// For code hosts and editors: SARIF 2.1.0
+    Sarif,
+    /// For test dashboards: JUnit's XML
+    Junit,
+    /// For workflows on GitHub: annotations
+    Github,
+}
+
+/// Form of the debugger's replies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReplyFormat {
+    /// For people
+    Text,
+    /// For programs: one JSON object per command
+    Json,
+}
+
+/// What `--deny` names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Denied {
+    /// All warnings.
+    Warnings,
+    /// The findings of one check.
+    Check(tilescope_diagnostics::Check),
+}
+
+fn denied(text: &str) -> Result<Denied, String> {
+    use tilescope_diagnostics::{Check, closest};
+    if text == "warnings" {
+        return Ok(Denied::Warnings);
+    }
+    Check::from_id(text).map(Denied::Check).ok_or_else(|| {
+        let ids = Check::ALL.iter().map(|check| check.id());
+        match closest(text, ids) {
+            Some(near) => format!("there is no check of this name: did you mean `{near}`?"),
+            None => String::from("write `warnings` or the id of a check (`tilescope explain` lists them)"),
+        }
+    })
+}
+
+/// Which findings count, and as what.
+#[derive(Debug, Clone, Args)]
+pub struct JudgeOptions {
+    /// Count warnings, or the findings of a check, as errors (may be given several times)
+    #[arg(long, value_name = "warnings|ID", value_parser = denied)]
+    pub deny: Vec<Denied>,
+    /// Leave out the findings that this file says are known (may be given several times)
+    #[arg(long, value_name = "FILE")]
+    pub suppress: Vec<PathBuf>,
 }
 
 /// When to colour text.
@@ -155,6 +204,12 @@ pub struct Check {
     /// Run each launch a second time on what the first left, and compare the outputs
     #[arg(long)]
     pub twice: bool,
+    /// Also write the report to this file: .json, .sarif, .xml (JUnit) or .txt (may be given several times)
+    #[arg(long, value_name = "FILE")]
+    pub report: Vec<PathBuf>,
+    /// Which findings count.
+    #[command(flatten)]
+    pub judge: JudgeOptions,
     /// Where kernels are.
     #[command(flatten)]
     pub sources: SourceOptions,
@@ -175,6 +230,9 @@ pub struct Run {
     /// Report no faults; an access outside its tensor is still not carried out
     #[arg(long)]
     pub no_checks: bool,
+    /// Which findings count.
+    #[command(flatten)]
+    pub judge: JudgeOptions,
     /// Where kernels are.
     #[command(flatten)]
     pub sources: SourceOptions,
@@ -199,8 +257,8 @@ pub struct Debug {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub launch: Option<u32>,
     /// Form of the replies
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = ReplyFormat::Text)]
+    pub format: ReplyFormat,
     /// Press these keys on a screen without a terminal, and print it: 's 3*n : "print x" enter click:4,9'
     #[arg(long, value_name = "KEYS", conflicts_with = "script")]
     pub keys: Option<String>,

@@ -1,5 +1,6 @@
 //! The way of a launch, from a name on the command line to a [`Launched`]: the one file that calls the other crates.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +12,7 @@ use tilescope_diagnostics::{Error, Launched, OutputSummary, Source};
 use tilescope_frontend::source::Program;
 use tilescope_interpreter::simd::{Cpu, CpuLevel};
 use tilescope_interpreter::{Control, Options, Prepared, Which};
-use tilescope_ir::{FuncId, VerifiedModule};
+use tilescope_ir::{FuncId, Loc, VerifiedModule};
 use tilescope_kernels::REFERENCES;
 use tilescope_launch::{
     Argument, Bound, Launch, LaunchFile, Memory, Overrides, Role, Signature, Tensor, TensorId,
@@ -206,6 +207,19 @@ impl Opened {
     pub fn source_line(&self, launch: usize, file: &str, line: u32) -> Option<String> {
         let text = self.texts(launch).text(file)?;
         text.line(line as usize).map(Into::into)
+    }
+
+    /// The files and lines that a launch's kernel comes from, Triton's own library left out.
+    pub fn lines(&self, launch: usize) -> BTreeMap<Arc<str>, BTreeSet<u32>> {
+        let mut lines: BTreeMap<Arc<str>, BTreeSet<u32>> = BTreeMap::new();
+        for (_, loc) in self.kernels[launch].module.locs.iter() {
+            if let Loc::File { file, line, .. } = loc
+                && !file.contains("triton/language/")
+            {
+                lines.entry(file.clone()).or_default().insert(*line);
+            }
+        }
+        lines
     }
 
     /// The texts that findings of a launch point into.
@@ -501,6 +515,7 @@ fn run_once(
         outputs: Vec::new(),
         prints: outcome.prints,
         findings: outcome.findings,
+        suppressed: Vec::new(),
         findings_cut: outcome.findings_cut,
         interrupted: outcome.interrupted,
         notes,

@@ -229,6 +229,7 @@ impl Gpu {
             outputs: Vec::new(),
             prints,
             findings,
+            suppressed: Vec::new(),
             findings_cut: false,
             interrupted: !ended,
             notes,

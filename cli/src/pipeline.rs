@@ -99,6 +99,7 @@ mod tests {
                 outputs: Vec::new(),
                 prints: Vec::new(),
                 findings: finding.iter().cloned().collect(),
+                suppressed: Vec::new(),
                 findings_cut: false,
                 interrupted: false,
                 notes: Vec::new(),

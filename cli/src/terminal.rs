@@ -50,6 +50,20 @@ impl Terminal {
         }
     }
 
+    /// Writes a report for programs to stdout. Half of one is worth nothing, so a closed pipe is an error.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn document(&self, text: &str) -> Result<()> {
+        let mut out = stdout().lock();
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(anyhow::anyhow!(
+                "cannot write the report to stdout: its reader has closed it"
+            )),
+            result => result.context("cannot write the report to stdout"),
+        }
+    }
+
     /// Says why an input is not used, on stderr.
     pub fn error(&self, error: &Error) {
         message(&text::error(error, self.messages));

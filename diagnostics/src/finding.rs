@@ -108,6 +108,32 @@ pub struct Finding {
     pub chain: Vec<Chain>,
     /// The command that opens the debugger at this place, where there is one.
     pub debug: Option<String>,
+    /// What silences it, in a finding that is not to be reported.
+    pub suppressed: Option<Suppressed>,
+}
+
+/// What silences a finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suppressed {
+    /// Why, in the words of whoever wrote it.
+    pub reason: String,
+    /// File of the suppression.
+    pub file: String,
+    /// Its line.
+    pub line: u32,
+    /// A comment in the kernel's source; else an entry of a file of suppressions.
+    pub in_source: bool,
+}
+
+/// A suppression that silenced nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unused {
+    /// The check that it names.
+    pub check: Check,
+    /// Its file.
+    pub file: String,
+    /// Its line.
+    pub line: u32,
 }
 
 /// Summary of one output tensor after a launch.
@@ -161,6 +187,8 @@ pub struct Launched {
     pub prints: Vec<Printed>,
     /// What the checks found, sorted by first program, then position.
     pub findings: Vec<Finding>,
+    /// What the checks found and a suppression silences, in the same order.
+    pub suppressed: Vec<Finding>,
     /// True when more findings existed than were kept.
     pub findings_cut: bool,
     /// True when the run was stopped before all programs had finished: what is here is what was seen so far.
@@ -174,6 +202,8 @@ pub struct Launched {
 pub struct Report {
     /// In the order given.
     pub launches: Vec<Launched>,
+    /// Suppressions that silenced nothing in any launch.
+    pub unused: Vec<Unused>,
 }
 
 impl Finding {
@@ -200,6 +230,7 @@ impl Finding {
             help: None,
             chain: Vec::new(),
             debug: None,
+            suppressed: None,
         }
     }
 }

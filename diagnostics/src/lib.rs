@@ -13,10 +13,13 @@ pub mod explain;
 mod finding;
 pub mod render;
 mod suggest;
+mod suppress;
 
 pub use check::{Check, Severity};
 pub use error::{Error, ErrorKind, Label, Result, Source};
 pub use finding::{
-    Chain, Finding, Frame, Launched, Location, OutputSummary, Printed, Report, TensorRef, Value,
+    Chain, Finding, Frame, Launched, Location, OutputSummary, Printed, Report, Suppressed, TensorRef, Unused,
+    Value,
 };
 pub use suggest::closest;
+pub use suppress::{Pattern, Rule, Suppressions, Whose};

@@ -2,13 +2,15 @@
 //!
 //! `BLESS=1 cargo test -p tilescope-diagnostics` rewrites the files; read them before committing.
 
+mod schema;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tilescope_diagnostics::render::{NoSources, Paint, Sources, json, summary, text};
+use tilescope_diagnostics::render::{NoSources, Paint, Sources, github, json, junit, sarif, summary, text};
 use tilescope_diagnostics::{
     Chain, Check, Error, Finding, Frame, Launched, Location, OutputSummary, Printed, Report, Source,
-    TensorRef, Value,
+    Suppressed, TensorRef, Unused, Value,
 };
 
 const KERNEL: &str = r#"import triton
@@ -183,12 +185,31 @@ fn report() -> Report {
             text: "row: 1\nand \u{1b}[2J".into(),
         }],
         findings: vec![oob_store(), undefined_lane(), unwritten()],
+        suppressed: vec![suppressed()],
         findings_cut: true,
         interrupted: false,
         notes: vec![],
     };
     Report {
         launches: vec![launched],
+        unused: vec![Unused {
+            check: Check::NanBorn,
+            file: "a folder/softmax.py".into(),
+            line: 12,
+        }],
+    }
+}
+
+fn suppressed() -> Finding {
+    let by = Suppressed {
+        reason: "rows are padded to <32> & more".into(),
+        file: "softmax.py".into(),
+        line: 11,
+        in_source: true,
+    };
+    Finding {
+        suppressed: Some(by),
+        ..oob_store()
     }
 }
 
@@ -291,4 +312,32 @@ fn the_json_report() {
         &json::report(&report(), &[launch_error()], "0.0.0"),
     );
     golden("empty.json", &json::report(&Report::default(), &[], "0.0.0"));
+}
+
+#[test]
+fn the_sarif_report() {
+    for (name, report, errors) in [
+        ("report.sarif", report(), vec![launch_error()]),
+        ("empty.sarif", Report::default(), vec![]),
+    ] {
+        let text = sarif::report(&report, &errors, "0.0.0");
+        let faults = schema::faults(&text);
+        assert!(faults.is_empty(), "{name} is no SARIF: {faults:#?}");
+        golden(name, &text);
+    }
+    let broken = sarif::report(&report(), &[], "0").replace("\"startLine\": 11", "\"startLine\": 0");
+    assert!(
+        !schema::faults(&broken).is_empty(),
+        "the schema lets anything pass"
+    );
+}
+
+#[test]
+fn the_junit_report() {
+    golden("report.xml", &junit::report(&report(), &[launch_error()]));
+}
+
+#[test]
+fn the_annotations_for_github() {
+    golden("report.github", &github::report(&report(), &[launch_error()]));
 }

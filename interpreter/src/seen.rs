@@ -9,10 +9,10 @@ use tilescope_ir::Attrs;
 use tilescope_launch::Memory;
 use tilescope_launch::fault::{Fault, FaultDetail, Line, Spot};
 
+use crate::kind::Kind;
 use crate::report::Reporter;
 use crate::sink::{Detail, Entry, Key, Sink};
 use crate::tape::{At, Tape, What};
-use crate::kind::Kind;
 use crate::{Prepared, access, print};
 
 fn at(tape: &Tape, spot: &Spot) -> At {
@@ -55,9 +55,8 @@ impl Prepared<'_> {
             let shape: Vec<usize> = ty.shape().map_or(Vec::new(), |shape| shape.dims().collect());
             let kind = ty.elem().and_then(Kind::of).unwrap_or(Kind::I64);
             let signed = attrs.signed.get(i).copied().unwrap_or(true);
-            let one = |lane: usize| {
-                print::lane(lanes.get(lane).copied().unwrap_or(0), kind, signed, attrs.hex)
-            };
+            let one =
+                |lane: usize| print::lane(lanes.get(lane).copied().unwrap_or(0), kind, signed, attrs.hex);
             if !text.is_empty() {
                 text.push(' ');
             }

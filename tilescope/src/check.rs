@@ -308,6 +308,7 @@ fn run_on(
         outputs: Vec::new(),
         prints: outcome.prints,
         findings: outcome.findings,
+        suppressed: Vec::new(),
         findings_cut: outcome.findings_cut,
         interrupted: outcome.interrupted,
         notes: Vec::new(),

@@ -11,7 +11,7 @@ use tilescope_diagnostics::{Error, Severity};
 use tilescope_tui::{Texts, Tui};
 
 use super::refuse;
-use crate::args::{Debug, Format, Global};
+use crate::args::{Debug, Global, ReplyFormat};
 use crate::engine::{Opened, Refused, cpu, open};
 use crate::screen::{self, picture};
 use crate::status::Status;
@@ -40,7 +40,7 @@ pub fn run(args: &Debug, global: &Global, terminal: &Terminal) -> Result<Status>
         texts: opened.texts(launch),
         session,
         terminal,
-        json: args.format == Format::Json,
+        json: args.format == ReplyFormat::Json,
         status: Status::Clean,
     };
     front.play(&commands, args.finding)?;

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use tilescope_diagnostics::render::{summary, text};
-use tilescope_diagnostics::{Launched, Severity};
+use tilescope_diagnostics::{Launched, Severity, Unused};
 
 use crate::args::Global;
 use crate::engine::{Opened, Refused};
@@ -69,6 +69,19 @@ fn refuse(refused: &Refused, terminal: &Terminal) -> Status {
         terminal.error(error);
         status.and(Status::of(error))
     })
+}
+
+/// Suppressions that silenced nothing, one a line.
+fn unused(unused: &[Unused]) -> String {
+    let line = |unused: &Unused| {
+        format!(
+            "warning: the suppression of {} at {}:{} matches no finding\n",
+            unused.check.id(),
+            unused.file,
+            unused.line
+        )
+    };
+    unused.iter().map(line).collect()
 }
 
 /// The text report of one launch of a file: what the kernel printed, the findings, the outputs, the verdict.

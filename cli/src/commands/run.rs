@@ -2,18 +2,19 @@
 
 use anyhow::Result;
 use tilescope_diagnostics::Report;
-use tilescope_diagnostics::render::json;
 
-use super::{as_text, keep_first, name_debugger, refuse, status_of};
+use super::{as_text, keep_first, name_debugger, refuse, status_of, unused};
 use crate::args::{Backend, Format, Global, Run};
 use crate::engine::{How, Refused, cpu, open};
+use crate::judge::Judge;
 use crate::output::Destination;
+use crate::report::{Out, document};
 use crate::status::Status;
 use crate::terminal::Terminal;
 
 /// Runs one launch file. Outputs are written also when checks found something: they may show what.
 pub fn run(args: &Run, global: &Global, terminal: &Terminal) -> Result<Status> {
-    let json = args.run.format == Format::Json;
+    let is_text = args.run.format == Format::Text;
     let cpu = match cpu() {
         Ok(cpu) => cpu,
         Err(error) => return Ok(refuse(&error.into(), terminal)),
@@ -22,14 +23,16 @@ pub fn run(args: &Run, global: &Global, terminal: &Terminal) -> Result<Status> {
         options: &args.run,
         checks: !args.no_checks,
         expect: false,
-        summaries: !global.quiet || json,
+        summaries: !global.quiet || !is_text,
         progress: terminal.progress,
         cpu,
         schedules: 0,
         twice: false,
     };
+    let (mut judge, wrong) = Judge::new(&args.judge);
+    let mut out = Out::new(terminal);
     let mut report = Report::default();
-    let mut refused = Refused(Vec::new());
+    let mut refused = Refused(wrong);
     let mut status = Status::Clean;
     let result = open(&args.launch, &args.sources.python_path).and_then(|opened| {
         // Before the run: an hour's work should not end at a folder that cannot be written.
@@ -41,14 +44,16 @@ pub fn run(args: &Run, global: &Global, terminal: &Terminal) -> Result<Status> {
     match result {
         Ok((opened, done, destination)) => {
             for (index, mut launched) in done.launched.into_iter().enumerate() {
-                status = status.and(status_of(&launched));
                 if args.run.backend == Backend::Cpu {
                     let paths = &args.sources.python_path;
                     name_debugger(&mut launched, &args.launch, &opened, index, paths);
                 }
+                refused.0.extend(judge.judge(&mut launched, &opened, index));
+                status = status.and(status_of(&launched));
                 keep_first(&mut launched, args.run.max_findings);
-                if !json {
-                    terminal.report(&as_text(&opened, index, &launched, global, terminal))?;
+                if is_text {
+                    let text = as_text(&opened, index, &launched, global, terminal);
+                    status = status.and(out.text(&text));
                 }
                 report.launches.push(launched);
             }
@@ -57,14 +62,21 @@ pub fn run(args: &Run, global: &Global, terminal: &Terminal) -> Result<Status> {
             if let Some(destination) = destination.filter(|_| whole)
                 && let Err(error) = destination.write(opened.outputs(), &done.memory)
             {
-                refused = error.into();
+                refused.0.push(error);
             }
         }
-        Err(why) => refused = why,
+        Err(why) => refused.0.extend(why.0),
     }
     status = status.and(refuse(&refused, terminal));
-    if json {
-        terminal.report(&json::report(&report, &refused.0, env!("CARGO_PKG_VERSION")))?;
+    if refused.0.is_empty() && status != Status::Interrupted {
+        report.unused = judge.unused();
     }
-    Ok(status)
+    if !report.unused.is_empty() && judge.denies_warnings() {
+        status = status.and(Status::Found);
+    }
+    let shown = match document(args.run.format, &report, &refused.0) {
+        Some(document) => out.document(&document, &report),
+        None => out.text(&unused(&report.unused)),
+    };
+    Ok(status.and(shown))
 }

@@ -2,7 +2,7 @@
 //!
 //! Every key of the format is always there, `null` where it does not apply; some appear only when
 //! they say something: `count_at_least` (the count is a lower bound) and `debug` (the command that opens
-//! the debugger there) of a finding, `findings_cut`, `interrupted`, `notes` of a launch, and `errors` of the report. NaN and infinities are the
+//! the debugger there) of a finding, `findings_cut`, `interrupted`, `suppressed` and `notes` of a launch, `unused_suppressions` and `errors` of the report. NaN and infinities are the
 //! strings `nan`, `inf`, `-inf`; integers that JSON readers cannot hold in 64 bits are strings.
 
 use serde::Serialize;
@@ -22,6 +22,15 @@ pub fn report(report: &Report, errors: &[Box<Error>], version: &str) -> String {
         tool: "tilescope",
         version,
         launches: report.launches.iter().map(launch).collect(),
+        unused_suppressions: report
+            .unused
+            .iter()
+            .map(|unused| JsonUnused {
+                id: unused.check.id(),
+                file: &unused.file,
+                line: unused.line,
+            })
+            .collect(),
         errors: errors.iter().map(|e| error(e)).collect(),
     };
     // Serialisation of these types can only fail on a failing writer or a non-string key; neither exists here.
@@ -66,6 +75,8 @@ struct Document<'a> {
     version: &'a str,
     launches: Vec<JsonLaunch<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    unused_suppressions: Vec<JsonUnused<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<JsonError<'a>>,
 }
 
@@ -79,6 +90,8 @@ struct JsonLaunch<'a> {
     outputs: Outputs<'a>,
     prints: Vec<JsonPrint<'a>>,
     findings: Vec<JsonFinding<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    suppressed: Vec<JsonFinding<'a>>,
     #[serde(skip_serializing_if = "is_false")]
     findings_cut: bool,
     #[serde(skip_serializing_if = "is_false")]
@@ -101,6 +114,7 @@ fn launch(launched: &Launched) -> JsonLaunch<'_> {
         outputs: Outputs(&launched.outputs),
         prints: launched.prints.iter().map(print).collect(),
         findings: launched.findings.iter().map(finding).collect(),
+        suppressed: launched.suppressed.iter().map(finding).collect(),
         findings_cut: launched.findings_cut,
         interrupted: launched.interrupted,
         notes: &launched.notes,
@@ -180,6 +194,22 @@ struct JsonFinding<'a> {
     chain: Vec<JsonChain<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     debug: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suppression: Option<JsonSuppression<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonSuppression<'a> {
+    file: &'a str,
+    line: u32,
+    reason: &'a str,
+}
+
+#[derive(Serialize)]
+struct JsonUnused<'a> {
+    id: &'static str,
+    file: &'a str,
+    line: u32,
 }
 
 fn finding(finding: &Finding) -> JsonFinding<'_> {
@@ -209,6 +239,11 @@ fn finding(finding: &Finding) -> JsonFinding<'_> {
         help: finding.help.as_deref(),
         chain: finding.chain.iter().map(chain).collect(),
         debug: finding.debug.as_deref(),
+        suppression: finding.suppressed.as_ref().map(|by| JsonSuppression {
+            file: &by.file,
+            line: by.line,
+            reason: &by.reason,
+        }),
     }
 }
 

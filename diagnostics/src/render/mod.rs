@@ -1,12 +1,16 @@
-//! Renderers: findings, errors and reports as text for people and as JSON for programs.
+//! Renderers: findings, errors and reports as text for people, and as JSON, SARIF, JUnit's XML and annotations of GitHub
+//! for programs.
 //!
 //! One renderer per file, each a pure function from data to a string. No renderer reads a file:
 //! the texts that findings point into come from the caller through [`Sources`]. Whether to colour
 //! is the caller's decision too ([`Paint`]). A text that is not at hand costs the source line, never
 //! the finding.
 
+pub mod github;
 pub mod json;
+pub mod junit;
 pub mod number;
+pub mod sarif;
 pub mod summary;
 pub mod text;
 

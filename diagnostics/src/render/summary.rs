@@ -67,6 +67,9 @@ pub fn verdict(launched: &Launched) -> String {
         (false, false) => counts.join(", "),
         (false, true) => format!("{} and more (see --max-findings)", counts.join(", ")),
     };
+    if !launched.suppressed.is_empty() {
+        word = format!("{word}, {} suppressed", launched.suppressed.len());
+    }
     if launched.interrupted {
         word = format!("interrupted; so far {word}");
     }
@@ -81,4 +84,46 @@ pub fn verdict(launched: &Launched) -> String {
         launched.kernel,
         number::list(&launched.grid),
     )
+}
+
+/// A table of several launches, and how many were in order; ends in a line break.
+pub fn launches(launches: &[Launched]) -> String {
+    let mut rows = vec![["launch", "errors", "warnings", "notes", "suppressed"].map(String::from)];
+    rows.extend(launches.iter().map(|launched| {
+        let count = |severity| {
+            let found = launched.findings.iter().filter(|f| f.severity == severity);
+            found.count().to_string()
+        };
+        let name = match launched.interrupted {
+            true => format!("{} (interrupted)", launched.launch),
+            false => launched.launch.clone(),
+        };
+        [
+            name,
+            count(Severity::Error),
+            count(Severity::Warning),
+            count(Severity::Note),
+            launched.suppressed.len().to_string(),
+        ]
+    }));
+    let width = |column: usize| rows.iter().map(|r| r[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; 5] = std::array::from_fn(width);
+    let mut text = String::from("\n");
+    for row in &rows {
+        let cells = row.iter().zip(widths).enumerate().map(|(column, (cell, width))| {
+            let pad = " ".repeat(width - cell.chars().count());
+            match column {
+                0 => format!("{cell}{pad}"),
+                _ => format!("{pad}{cell}"),
+            }
+        });
+        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
+    }
+    let fine = |launched: &&Launched| {
+        !launched.interrupted && launched.findings.iter().all(|f| f.severity != Severity::Error)
+    };
+    let good = launches.iter().filter(fine).count();
+    text.push_str(&format!("{good} of {} launches without errors\n", launches.len()));
+    text
 }

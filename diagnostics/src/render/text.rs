@@ -95,7 +95,7 @@ fn render(groups: &[Group<'_>], paint: Paint) -> String {
     text
 }
 
-fn visible(text: &str) -> String {
+pub(super) fn visible(text: &str) -> String {
     normalize_untrusted_str(text)
 }
 
@@ -289,7 +289,7 @@ pub fn expression_at(line: &str, column: usize) -> Range<usize> {
 }
 
 /// Who hit it first, program and lane; said under the caret where there is one.
-fn occurrence(finding: &Finding) -> String {
+pub(super) fn occurrence(finding: &Finding) -> String {
     let program = finding.program.map(|p| format!("program {}", number::triple(&p)));
     let lane = finding
         .lane
