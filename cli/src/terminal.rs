@@ -1,7 +1,7 @@
 //! stdout and stderr: where reports and messages go, whether they are coloured, and closed pipes.
 //!
-//! stdout holds only the report. A reader that closes the pipe (`| head`) has read enough: the rest
-//! is dropped without a word.
+//! stdout holds only the report. A reader of text that closes the pipe (`| head`) has read enough: the rest
+//! is dropped without a word. One of a document for programs has not: that is an error.
 
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 

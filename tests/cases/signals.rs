@@ -10,7 +10,10 @@ use libtest_mimic::{Failed, Trial};
 use crate::{data, said, tilescope};
 
 pub fn trials() -> Vec<Trial> {
-    let mut trials = vec![Trial::test("signals/closed_pipe", closed_pipe)];
+    let mut trials = vec![
+        Trial::test("signals/closed_pipe", closed_pipe),
+        Trial::test("signals/closed_pipe_of_a_document", closed_pipe_of_a_document),
+    ];
     if cfg!(unix) {
         trials.push(Trial::test("signals/interrupt", interrupt));
     }
@@ -29,6 +32,26 @@ fn closed_pipe() -> Result<(), Failed> {
     let output = child.wait_with_output()?;
     if output.status.code() != Some(0) || !output.stderr.is_empty() {
         return Err(said(&output).into());
+    }
+    Ok(())
+}
+
+/// Half a document is worth nothing: its reader is missed, and the findings are not lost.
+fn closed_pipe_of_a_document() -> Result<(), Failed> {
+    for format in ["json", "sarif", "junit", "github"] {
+        let mut command = tilescope(&data().join("fail/oob-store/missing_mask"));
+        command
+            .args(["check", "fault.launch.toml", "--format", format])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        drop(child.stdout.take());
+        let output = child.wait_with_output()?;
+        let told = String::from_utf8_lossy(&output.stderr);
+        let is_told = told.contains("its reader has closed it") && told.contains("error[oob-store]");
+        if output.status.code() != Some(2) || !is_told {
+            return Err(format!("--format {format}\n{}", said(&output)).into());
+        }
     }
     Ok(())
 }
