@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
-use tilescope_diagnostics::Finding;
+use tilescope_diagnostics::{Check, Finding};
 use tilescope_gpu_backend::Options;
 use tilescope_gpu_backend::checked::CHECKS;
 use tilescope_gpu_backend::device::Device;
@@ -93,8 +93,14 @@ fn jobs(launches: &[PathBuf], shapes: usize) -> Vec<Job> {
             checked: true,
         });
     }
-    let endless = |path: &Path| path.iter().any(|part| part == "step-limit");
-    for path in launches.iter().filter(|path| is_fault(path) && !endless(path)) {
+    // What the other checks look at is left to the interpreter; some of those kernels never end.
+    let is_checked = |path: &Path| {
+        let ids = path
+            .iter()
+            .filter_map(|part| Check::from_id(&part.to_string_lossy()));
+        ids.into_iter().any(|id| CHECKS.contains(&id))
+    };
+    for path in launches.iter().filter(|path| is_fault(path) && is_checked(path)) {
         jobs.push(Job {
             path: path.clone(),
             vars: Vec::new(),
