@@ -109,17 +109,14 @@ impl Scene<'_> {
         let Some((slot, ..)) = self.code.slot(key) else {
             return LaneState::Fine;
         };
-        if self.values.is_undefined(slot, lane) {
-            return LaneState::Undefined;
-        }
+        // A lane that a load left out without `other` is both; that it was left out says why.
+        let is_off = |mask| {
+            self.lane(mask, lane)
+                .is_some_and(|m| m.value == Value::Bool(false))
+        };
         match self.code.mask_of(key) {
-            Some(mask)
-                if self
-                    .lane(mask, lane)
-                    .is_some_and(|m| m.value == Value::Bool(false)) =>
-            {
-                LaneState::Masked
-            }
+            Some(mask) if is_off(mask) => LaneState::Masked,
+            _ if self.values.is_undefined(slot, lane) => LaneState::Undefined,
             _ => LaneState::Fine,
         }
     }
