@@ -207,6 +207,7 @@ impl std::fmt::Display for Trouble {
 }
 
 /// An error in one line.
+#[allow(clippy::boxed_local, reason = "errors travel boxed")]
 fn text(error: Box<tilescope_diagnostics::Error>) -> String {
     std::iter::once(&error.message)
         .chain(&error.notes)

@@ -1,6 +1,6 @@
 //! Kernels as Triton compiles them, for the same launches.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use tilescope_gpu_backend::Image;
@@ -10,7 +10,7 @@ use crate::case::Case;
 use crate::{Built, text};
 
 /// Compiles a launch's kernel by the Triton of a Python, for a number of warps.
-pub fn build(python: &Path, architecture: &str, path: &PathBuf, warps: u32) -> Result<Built, String> {
+pub fn build(python: &Path, architecture: &str, path: &Path, warps: u32) -> Result<Built, String> {
     let case = Case::open(path, &[]).map_err(|e| e.message().unwrap_or("?").to_string())?;
     let started = std::time::Instant::now();
     let name = crate::name_of(path);
