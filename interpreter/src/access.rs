@@ -58,6 +58,8 @@ pub struct Memory<'r> {
     pub initialised: Initialised,
     /// Faults are reported.
     pub checks: bool,
+    /// Stores of NaN and infinities are noted.
+    pub specials: bool,
     /// Which accesses are noted, to find races.
     pub races: Watch,
     /// Instead of storing, compares what is stored with what is there.
@@ -121,6 +123,7 @@ impl<'r> Memory<'r> {
             spans,
             initialised: Initialised::default(),
             checks: watch,
+            specials: false,
             races: Watch::default(),
             compare: None,
             before,

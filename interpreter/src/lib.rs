@@ -14,6 +14,7 @@ pub mod checks;
 pub mod exact;
 pub mod forms;
 pub mod frame;
+pub mod hunt;
 pub mod initialised;
 pub mod kind;
 pub mod lanes;
@@ -42,7 +43,7 @@ pub use tilescope_launch::view;
 pub mod written;
 
 use std::sync::atomic::AtomicBool;
-use tilescope_diagnostics::{Error, Finding, Printed, Result};
+use tilescope_diagnostics::{Check, Error, Finding, Printed, Result};
 use tilescope_ir::attrs::{ReduceKind, RmwKind};
 use tilescope_ir::{Attrs, FuncId, Module};
 use tilescope_launch::{Launch, Memory};
@@ -206,6 +207,7 @@ impl<'m> Prepared<'m> {
         let mut memory = access::Memory::new(self.launch, storage, self.options.checks, control.cancel);
         memory.watch_reads(self.launch, self.tape.unwritten);
         if self.options.checks {
+            memory.specials = self.is_repeatable();
             memory.races = races::Watch::new(races::watched(&self.tape.touched, self.programs()));
         }
         let (max_steps, cpu) = (self.options.max_steps, self.options.cpu);
@@ -237,20 +239,29 @@ impl<'m> Prepared<'m> {
             true => self.races(&mut context, &mut ran, limits),
             false => Vec::new(),
         };
+        let hunts = self.options.checks && !ran.interrupted && !ran.sink.suspects.is_empty();
+        let stepping = match hunts {
+            true => Some(tape(self.module, self.kernel, self.launch, self.stepping())?),
+            false => None,
+        };
+        let mut memory = context.memory;
+        if let Some(stepping) = &stepping {
+            memory = self.hunt(memory, stepping, &mut ran.sink);
+        }
         let reporter = report::Reporter {
             module: self.module,
             kernel: self.kernel,
             launch: self.launch,
             tape: &self.tape,
-            memory: &context.memory,
+            memory: &memory,
         };
         let mut findings = Vec::new();
         if self.options.checks {
             findings = reporter.findings(&mut ran.sink, &races, whole);
         }
+        let prints = reporter.prints(&ran.sink);
         let findings_cut = findings.len() > self.options.max_findings;
         findings.truncate(self.options.max_findings);
-        let prints = reporter.prints(&ran.sink);
         for (allocation, log) in storage.allocations.iter_mut().zip(&mut ran.sink.written) {
             if let Some(log) = log {
                 std::mem::take(&mut allocation.written)
@@ -268,6 +279,49 @@ impl<'m> Prepared<'m> {
         })
     }
 
+    /// True if a program can be run again on what the launch left: otherwise, what is read after it is written would
+    /// be another, and updates would add up.
+    fn is_repeatable(&self) -> bool {
+        let touched = &self.tape.touched;
+        let apart = touched.stored.both(touched.loaded).is_empty() && touched.updated.is_empty();
+        apart && self.tape.order != tape::Order::Cooperative
+    }
+
+    /// Runs programs that stored a NaN or an infinity again, to see which operations made it.
+    ///
+    /// The places of the stepping tape are those of the other: both come from the same operations in the same order.
+    fn hunt<'r>(
+        &self,
+        mut memory: access::Memory<'r>,
+        tape: &'r tape::Tape,
+        sink: &mut sink::Sink,
+    ) -> access::Memory<'r> {
+        let hunt = std::sync::Arc::new(hunt::Hunt::new(self.module, tape));
+        // Nothing is stored.
+        memory.compare = Some(races::Compare::default());
+        memory.races = races::Watch::default();
+        memory.specials = false;
+        let (max_steps, cpu) = (self.options.max_steps, self.options.cpu);
+        let context = machine::Context::new(tape, self.launch.grid, memory, max_steps, cpu);
+        for program in std::mem::take(&mut sink.suspects).programs() {
+            let mut found = schedule::run_hunting(&context, program, &hunt);
+            found
+                .entries
+                .retain(|key, _| matches!(key.check, Check::NanBorn | Check::InfBorn));
+            let mut births = sink::Sink::default();
+            births.entries = found.entries;
+            sink.merge(births);
+        }
+        context.memory
+    }
+
+    fn stepping(&self) -> Options {
+        Options {
+            lowering: Lowering::Stepping,
+            ..self.options
+        }
+    }
+
     /// Races of a launch that has run, and whether all that race write equal bytes, which nobody reads.
     fn races(
         &self,
@@ -280,10 +334,7 @@ impl<'m> Prepared<'m> {
             true => std::mem::take(&mut ran.races),
             false => noted.races(),
         };
-        let touched = &self.tape.touched;
-        // In a second run, what is read after it is written would be another, and updates would add up.
-        let repeats = touched.stored.both(touched.loaded).is_empty() && touched.updated.is_empty();
-        let again = !context.cooperative && repeats && !found.written.is_empty();
+        let again = self.is_repeatable() && !found.written.is_empty();
         if again {
             context.memory.compare = Some(races::Compare::new(found.written));
             context.memory.races = races::Watch::default();

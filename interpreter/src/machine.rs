@@ -3,6 +3,7 @@
 use crate::access::Memory;
 use crate::exact::Exact;
 use crate::frame::{Frame, Provenance, Slot};
+use crate::hunt::{self, Hunt};
 use crate::kind::Lane;
 use crate::ordered::Ordered;
 use crate::sink::Sink;
@@ -10,6 +11,7 @@ use crate::steps::atomic::Gathered;
 use crate::steps::atomic::logged::Log;
 use crate::taint::Taint;
 use crate::tape::{At, Code, Inst, Label, Preset, Tape};
+use std::sync::Arc;
 
 /// What follows an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,6 +137,8 @@ pub struct Machine<'r> {
     pub log: Log,
     /// What orders programs, where they synchronise and races are looked for.
     pub ordered: Option<Box<Ordered>>,
+    /// Births of NaN and infinities are looked for.
+    pub hunt: Option<Arc<Hunt>>,
     /// What was found.
     pub sink: Sink,
     /// Undefined lanes of the program.
@@ -161,6 +165,7 @@ impl<'r> Machine<'r> {
             at: At(0),
             gathered: Gathered::default(),
             log: Log::default(),
+            hunt: None,
             ordered: (context.cooperative && !context.memory.races.watched.is_empty()).then(Box::default),
             sink: Sink::new(&context.memory),
             taint: Taint::default(),
@@ -303,6 +308,11 @@ impl<'r> Machine<'r> {
             inst.ins.iter().for_each(|&slot| self.frame.flatten(slot));
             inst.step.taint(inst, self);
             self.forget_dead(inst);
+        }
+        if self.hunt.is_some() {
+            inst.outs.iter().for_each(|&slot| self.frame.flatten(slot));
+            inst.ins.iter().for_each(|&slot| self.frame.flatten(slot));
+            hunt::look(self, inst);
         }
         if self.exact.is_active() {
             self.carry_exact(inst);

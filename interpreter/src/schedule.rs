@@ -7,6 +7,7 @@
 //! down, a wave of programs at a time, where nothing else touches their tensors. So neither outputs nor
 //! findings depend on the number of threads.
 
+use crate::hunt::Hunt;
 use crate::machine::{Context, Machine, Rest, Stop};
 use crate::races::Found;
 use crate::sink::{Detail, Key, Sink};
@@ -15,8 +16,8 @@ use crate::tape::{At, Order};
 use rayon::prelude::*;
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use tilescope_diagnostics::Check;
 
 /// What running a grid gave.
@@ -93,6 +94,16 @@ pub fn run_chosen(
         }
     }
     Ok(all)
+}
+
+/// Runs one program alone, to see which operations make NaN or infinities; gives what was found.
+pub fn run_hunting(context: &Context<'_>, program: u64, hunt: &Arc<Hunt>) -> Sink {
+    let mut machine = Machine::new(context);
+    machine.start(program);
+    machine.hunt = Some(hunt.clone());
+    // It ended when it ran first, and does again.
+    let _ = machine.resume(0);
+    machine.sink
 }
 
 /// Runs all programs on one worker, in an order drawn by a seed.

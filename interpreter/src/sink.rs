@@ -5,6 +5,7 @@
 
 use crate::access::Memory;
 use crate::frame::Tensor;
+use crate::hunt::Suspects;
 use crate::races::Noted;
 use crate::taint::Use;
 use crate::tape::At;
@@ -122,6 +123,19 @@ pub enum Detail {
         /// The value there.
         value: i64,
     },
+    /// A NaN or infinity that was made here, and stored at another place.
+    Special {
+        /// First lane.
+        lane: u32,
+        /// What was made.
+        value: f64,
+        /// Operands of that lane.
+        operands: [f64; 3],
+        /// So many of them.
+        count: u8,
+        /// Where it was stored.
+        used: At,
+    },
     /// No program can go on; how many wait.
     Deadlock(u64),
     /// Too many operations; how many are allowed.
@@ -165,6 +179,8 @@ pub struct Sink {
     pub prints: Vec<Print>,
     /// Per allocation, what was written; none where nobody asks.
     pub written: Vec<Option<Written>>,
+    /// Which programs stored a NaN or an infinity.
+    pub suspects: Suspects,
     /// Which programs touched what, to find races.
     pub noted: Noted,
     linear: u64,
@@ -273,6 +289,7 @@ impl Sink {
         }
         self.prints.extend(other.prints);
         self.noted.merge(other.noted);
+        self.suspects.merge(other.suspects);
         for (ours, theirs) in self.written.iter_mut().zip(other.written) {
             if let (Some(ours), Some(theirs)) = (ours, theirs) {
                 ours.merge(&theirs);

@@ -54,6 +54,8 @@ pub enum BirthDetail {
     Shift(u32, i64, i64, u32),
     /// A conversion to an integer: lane, value.
     Conversion(u32, f64),
+    /// A NaN or infinity: lane, value, operands and how many.
+    Special(u32, f64, [f64; 3], u8),
     /// A load from this tensor under a mask, without a value for the other lanes; or none at all.
     Masked(Tensor),
     /// A load of so many bytes at an address of this tensor, which nothing wrote.
@@ -184,6 +186,14 @@ impl Taint {
         self.set(b, x);
     }
 
+    /// What a birth made, if it is a NaN or an infinity.
+    pub fn special(&self, birth: Birth) -> Option<f64> {
+        match self.records.get((birth as usize).checked_sub(1)?)?.detail {
+            BirthDetail::Special(_, value, ..) => Some(value),
+            _ => None,
+        }
+    }
+
     /// Records a birth.
     pub fn bear(&mut self, check: Check, at: At, detail: BirthDetail) -> Birth {
         self.records.push(Record {
@@ -260,6 +270,10 @@ fn report(machine: &mut Machine<'_>, birth: Birth, lane: u32, count: u64, how: U
     let Some(record) = machine.taint.open(birth) else {
         return;
     };
+    // What is special is reported where it reaches memory.
+    if matches!(record.detail, BirthDetail::Special(..)) && how != Use::Stored {
+        return;
+    }
     record.reported = true;
     let (check, born, detail) = (record.check, record.at, record.detail);
     let (at, tensor) = match detail {
@@ -286,6 +300,13 @@ fn report(machine: &mut Machine<'_>, birth: Birth, lane: u32, count: u64, how: U
             used,
         },
         BirthDetail::Conversion(lane, value) => Detail::Conversion { lane, value, used },
+        BirthDetail::Special(lane, value, operands, count) => Detail::Special {
+            lane,
+            value,
+            operands,
+            count,
+            used,
+        },
         BirthDetail::Masked(_) => Detail::Undefined {
             lane,
             born,

@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod assertion;
+pub mod born;
 pub mod conversion;
 pub mod deadlock;
 pub mod division;
@@ -76,6 +77,16 @@ pub fn finding(reporter: &Reporter<'_>, key: &Key, entry: &Entry) -> Finding {
         } => undefined::finding(reporter, key, entry, *lane, *born, *how, *from),
         Detail::Condition { lane } => assertion::finding(reporter, key, entry, *lane),
         Detail::Hint { promise, lane, value } => hint::finding(reporter, key, entry, promise, *lane, *value),
+        Detail::Special {
+            lane,
+            value,
+            operands,
+            count,
+            used,
+        } => {
+            let operands = operands.get(..usize::from(*count)).unwrap_or_default();
+            born::finding(reporter, key, entry, *lane, *value, operands, *used)
+        }
         Detail::Deadlock(waiting) => deadlock::finding(reporter, key, entry, *waiting),
         Detail::Steps(limit) => step_limit::finding(reporter, key, entry, *limit),
     }

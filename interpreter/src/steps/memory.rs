@@ -5,9 +5,11 @@ pub mod block;
 use crate::access::{self, Access};
 use crate::exact;
 use crate::frame::{Form, Slot, Tile};
+use crate::hunt;
 use crate::kind::{Bool, Kind, Lane};
 use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
+use crate::print;
 use crate::races::Touch;
 use crate::sink::AccessKind;
 use crate::steps::symbolic;
@@ -264,6 +266,38 @@ pub struct Store {
 }
 
 impl Store {
+    /// Notes the program if an active lane is a NaN or an infinity.
+    #[cold]
+    fn suspect(&self, machine: &mut Machine<'_>, access: Access, value: Slot) {
+        let lanes = access.lanes;
+        if let Some(mask) = access.mask {
+            machine.frame.flatten(mask);
+        }
+        let special = |lane: usize| {
+            is_active(machine, access.mask, lanes, lane)
+                && !hunt::float(
+                    print::bits(&machine.frame, value, self.kind, lanes, lane),
+                    self.kind,
+                )
+                .is_finite()
+        };
+        if (0..lanes).any(special) {
+            machine.sink.suspects.add(machine.linear);
+        }
+    }
+
+    /// True unless the lane was a NaN or an infinity once and is none any more.
+    fn is_still(&self, machine: &Machine<'_>, value: Slot, lanes: usize, lane: usize) -> bool {
+        let birth = machine.taint.get(value).map_or(0, |births| births.lane(lane));
+        machine.taint.special(birth).is_none_or(|born| {
+            let now = hunt::float(
+                print::bits(&machine.frame, value, self.kind, lanes, lane),
+                self.kind,
+            );
+            now.is_nan() == born.is_nan() && !now.is_finite()
+        })
+    }
+
     fn access(&self, inst: &Inst, machine: &Machine<'_>) -> Access {
         Access {
             kind: AccessKind::Store,
@@ -285,6 +319,12 @@ impl Step for Store {
         let access = self.access(inst, machine);
         exact::look(machine, access);
         let value = inst.ins[inst.ins.len() - 1];
+        if machine.context.memory.specials
+            && self.kind.is_float()
+            && hunt::has_special(machine, value, self.kind, access.lanes)
+        {
+            self.suspect(machine, access, value);
+        }
         with_width!(self.kind, T => access::store::<T>(machine, access, value));
         if self.kind == Kind::Ptr {
             stored::note(machine, access, value);
@@ -309,7 +349,7 @@ impl Step for Store {
         let faults = self.access(inst, machine).checked(machine, |_, _| {});
         taint::use_lanes(machine, value, lanes, Use::Stored, |m, lane| {
             let is_faulty = || faults.binary_search_by_key(&lane, |fault| fault.lane).is_ok();
-            is_active(m, mask, lanes, lane) && !is_faulty()
+            is_active(m, mask, lanes, lane) && !is_faulty() && self.is_still(m, value, lanes, lane)
         });
     }
 }
