@@ -18,7 +18,7 @@
 
 use rayon::prelude::*;
 
-use crate::file::Spelled;
+use crate::file::{CaseFill, Spelled};
 use crate::memory::scatter;
 use crate::philox::Stream;
 use crate::{Dtype, Tensor};
@@ -53,6 +53,37 @@ pub(crate) enum Fill {
     },
     Eye,
     Extreme,
+    /// Small integers from -2 to 2.
+    Ties,
+    /// `randn` made small, with one element of other bits.
+    Except { bits: u64, scale: f64 },
+    /// Bits from 1 to below `limit`, with either sign.
+    Tiny { limit: u64, sign: u64 },
+}
+
+impl Fill {
+    /// What a case generator asks for, for elements of a type.
+    pub(crate) fn of_case(case: CaseFill, dtype: Dtype) -> Fill {
+        let (exponent, fraction) = format(dtype);
+        let sign = 1u64 << (exponent + fraction);
+        let except = |value: f64, scale| Fill::Except {
+            bits: dtype.encode_float(value),
+            scale,
+        };
+        match case {
+            CaseFill::Extreme => Fill::Extreme,
+            CaseFill::Ties => Fill::Ties,
+            CaseFill::Equal => Fill::Constant(dtype.encode_float(1.5)),
+            CaseFill::Spike => except(1000.0, 0.001),
+            CaseFill::Nan => except(f64::NAN, 1.0),
+            CaseFill::Infinity => except(f64::INFINITY, 1.0),
+            CaseFill::Subnormal => Fill::Tiny {
+                limit: 1 << fraction,
+                sign,
+            },
+            CaseFill::Zeros => Fill::Tiny { limit: 1, sign },
+        }
+    }
 }
 
 /// Elements made by one task.
@@ -170,6 +201,25 @@ pub(crate) fn elements(fill: &Fill, seed: u64, tensor: &Tensor, first: u64, pack
                 dtype.encode_int((k % columns == k / columns % rows).into())
             });
         }
+        Fill::Ties => each(dtype, first, packed, |k| {
+            let [word, _] = stream.words(k);
+            dtype.encode_int(i128::from(word % 5) - 2)
+        }),
+        Fill::Except { bits, scale } => {
+            blocks(dtype, &stream, first, packed, |a, b| scale * normal(a, b));
+            let [word, _] = stream.words(u64::MAX);
+            let at = word % tensor.elements().max(1);
+            let size = dtype.bytes();
+            if let Some(start) = at.checked_sub(first).and_then(|k| usize::try_from(k).ok())
+                && let Some(element) = packed.get_mut(start.saturating_mul(size)..).and_then(|p| p.get_mut(..size))
+            {
+                element.copy_from_slice(&bits.to_le_bytes()[..size]);
+            }
+        }
+        Fill::Tiny { limit, sign } => each(dtype, first, packed, |k| {
+            let [word, other] = stream.words(k);
+            word % limit | if other & 1 == 1 { sign } else { 0 }
+        }),
         Fill::Extreme => {
             let values = extremes(dtype);
             each(dtype, first, packed, |k| extreme(&values, &stream, k));
@@ -308,20 +358,25 @@ const fn factorials(first: usize) -> [f64; 10] {
     inverses
 }
 
+/// Bits of the exponent and of the fraction of a float.
+fn format(dtype: Dtype) -> (u32, u32) {
+    match dtype {
+        Dtype::F8E4M3 => (4, 3),
+        Dtype::F8E5M2 => (5, 2),
+        Dtype::F16 => (5, 10),
+        Dtype::BF16 => (8, 7),
+        Dtype::F32 => (8, 23),
+        _ => (11, 52),
+    }
+}
+
 /// The extreme values of a type as bits, no two equal.
 fn extremes(dtype: Dtype) -> Vec<u64> {
     let mut values = Vec::new();
     if let Some((least, most)) = dtype.integer_range() {
         values.extend([least, least + 1, -1, 0, 1, most - 1, most].map(|v| dtype.encode_int(v)));
     } else {
-        let (exponent_bits, mantissa_bits) = match dtype {
-            Dtype::F8E4M3 => (4, 3),
-            Dtype::F8E5M2 => (5, 2),
-            Dtype::F16 => (5, 10),
-            Dtype::BF16 => (8, 7),
-            Dtype::F32 => (8, 23),
-            _ => (11, 52),
-        };
+        let (exponent_bits, mantissa_bits) = format(dtype);
         let sign = 1u64 << (exponent_bits + mantissa_bits);
         let infinity = sign - (1 << mantissa_bits);
         let one = dtype.encode_int(1);

@@ -35,7 +35,7 @@ pub use data_file::{
 pub use deferred::Deferred;
 pub use evaluated::{Evaluated, GivenArg, GivenConstexpr, GivenValue};
 pub use file::{
-    Constexpr, ConstexprValue, Expect, KernelRef, LaunchFile, LaunchSpec, Oracle, Overrides, Var,
+    CaseFill, Constexpr, ConstexprValue, Expect, KernelRef, LaunchFile, LaunchSpec, Oracle, Overrides, Var,
 };
 pub use layout::{Run, Runs};
 pub use memory::{ALIGNMENT, Allocation, Bytes, FIRST_ADDRESS, LAZY_BYTES, Memory};

@@ -78,6 +78,33 @@ impl LaunchFile {
         &self.vars
     }
 
+    /// Tensors of the arguments and of `[tensors]` that the file gives a float type, with that, in its order.
+    pub fn float_tensors(&self) -> Vec<(&str, Dtype)> {
+        let entries = self.launches.iter().flat_map(|launch| &launch.args);
+        let floats = entries.chain(&self.tensors).filter_map(|entry| match &entry.kind {
+            EntryKind::Tensor(spec) => {
+                let dtype = spec.dtype.filter(|dtype| dtype.is_float())?;
+                Some((entry.name.as_str(), dtype))
+            }
+            _ => None,
+        });
+        floats.collect()
+    }
+
+    /// Float tensors of the arguments and of `[tensors]` for which the file gives no data, by name: case generators may.
+    pub fn open_fills(&self) -> Vec<&str> {
+        let entries = self.launches.iter().flat_map(|launch| &launch.args);
+        let open = entries.chain(&self.tensors).filter(|entry| match &entry.kind {
+            EntryKind::Tensor(spec) => {
+                matches!(spec.origin, Origin::Default)
+                    && spec.role != Some(Role::Out)
+                    && spec.dtype.is_some_and(Dtype::is_float)
+            }
+            _ => false,
+        });
+        open.map(|entry| entry.name.as_str()).collect()
+    }
+
     /// The entries of `[expect]`.
     pub fn expect(&self) -> &[Expect] {
         &self.expect
@@ -298,6 +325,66 @@ pub struct Overrides {
     pub constexprs: Vec<(String, crate::expr::Value)>,
     /// The seed of generated data.
     pub seed: Option<u64>,
+    /// Data of float tensors for which the file gives none, by the tensor's name.
+    pub fills: Vec<(String, CaseFill)>,
+    /// Element types, by the tensor's name.
+    pub dtypes: Vec<(String, Dtype)>,
+    /// Elements of storage to put before a tensor and behind it, by the tensor's name.
+    pub slack: Vec<(String, i64, i64)>,
+}
+
+/// Data that case generators try where a file leaves them open: what goes wrong on them seldom does on `randn`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CaseFill {
+    /// The type's extreme values: infinities, NaN, the largest, the smallest.
+    Extreme,
+    /// Few small integers, so that many are equal.
+    Ties,
+    /// All elements are 1.5.
+    Equal,
+    /// One element of 1000 among some of about 0.001.
+    Spike,
+    /// One NaN.
+    Nan,
+    /// One infinity.
+    Infinity,
+    /// Numbers below the smallest normal one.
+    Subnormal,
+    /// Zeros of both signs.
+    Zeros,
+}
+
+impl CaseFill {
+    /// All of them.
+    pub const ALL: &[CaseFill] = &[
+        CaseFill::Extreme,
+        CaseFill::Ties,
+        CaseFill::Equal,
+        CaseFill::Spike,
+        CaseFill::Nan,
+        CaseFill::Infinity,
+        CaseFill::Subnormal,
+        CaseFill::Zeros,
+    ];
+
+    /// Its name, for reports and replays.
+    pub fn name(self) -> &'static str {
+        match self {
+            CaseFill::Extreme => "extreme",
+            CaseFill::Ties => "ties",
+            CaseFill::Equal => "equal",
+            CaseFill::Spike => "spike",
+            CaseFill::Nan => "nan",
+            CaseFill::Infinity => "infinity",
+            CaseFill::Subnormal => "subnormal",
+            CaseFill::Zeros => "zeros",
+        }
+    }
+
+    /// The fill of that name.
+    pub fn from_name(name: &str) -> Option<CaseFill> {
+        CaseFill::ALL.iter().copied().find(|fill| fill.name() == name)
+    }
 }
 
 impl LaunchFile {

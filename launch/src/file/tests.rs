@@ -226,6 +226,7 @@ fn overrides_replace_vars_constexprs_and_the_seed() {
         ],
         constexprs: vec![("BLOCK_M".into(), Value::Int(32))],
         seed: Some(9),
+        ..Overrides::default()
     };
     let bound = bind_with(SOFTMAX_PARAMETERS, SOFTMAX, &overrides).unwrap();
     assert_eq!(bound.launches[0].grid, [17, 1, 1]);

@@ -4,7 +4,7 @@ use tilescope_diagnostics::Result;
 
 use super::Slot;
 use crate::expr::{Expression, Scope, Value};
-use crate::file::{FillKind, FillSpec, LaunchFile, Origin};
+use crate::file::{CaseFill, FillKind, FillSpec, LaunchFile, Origin};
 use crate::fill::{Contents, Fill};
 use crate::layout::Layout;
 use crate::{Dtype, Role};
@@ -16,10 +16,11 @@ pub(super) fn contents(
     dtype: Dtype,
     role: Role,
     layout: &Layout,
+    case: Option<CaseFill>,
 ) -> Result<Contents> {
     Ok(match &slot.spec.origin {
         Origin::Default if role == Role::Out => Contents::Uninit,
-        Origin::Default if dtype.is_float() => Contents::Fill(Fill::Randn),
+        Origin::Default if dtype.is_float() => Contents::Fill(case.map_or(Fill::Randn, |case| Fill::of_case(case, dtype))),
         Origin::Default | Origin::Pointers(_) | Origin::ViewOf(_) => Contents::Zeros,
         Origin::File { path, key } => Contents::File {
             path: path.clone(),

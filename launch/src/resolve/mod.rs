@@ -69,6 +69,7 @@ pub(crate) fn resolve(file: &LaunchFile, overrides: &Overrides) -> Result<Resolv
     unknown_overrides(file, overrides)?;
     let mut resolver = Resolver {
         file,
+        overrides,
         tensors: Vec::new(),
         plan: Plan::new(file.source.clone(), seed(file, overrides)),
     };
@@ -109,6 +110,12 @@ pub(crate) fn grid(spec: &LaunchSpec, scope: &Scope) -> Result<[u64; 3]> {
     Ok(grid)
 }
 
+/// What an override gives a tensor.
+fn given<T: Copy>(overrides: &[(String, T)], name: &str) -> Option<T> {
+    let found = overrides.iter().find(|(of, _)| of == name);
+    found.map(|&(_, value)| value)
+}
+
 fn seed(file: &LaunchFile, overrides: &Overrides) -> u64 {
     overrides.seed.unwrap_or(file.seed)
 }
@@ -124,6 +131,7 @@ struct Slot<'a> {
 
 struct Resolver<'a> {
     file: &'a LaunchFile,
+    overrides: &'a Overrides,
     tensors: Vec<Slot<'a>>,
     plan: Plan,
 }
@@ -195,7 +203,8 @@ impl<'a> Resolver<'a> {
             }
             let scope = self.scope_of(slot, vars, scopes);
             let spec = slot.spec;
-            let dtype = spec.dtype.unwrap_or(Dtype::U64);
+            let name = &slot.entry.name;
+            let dtype = given(&self.overrides.dtypes, name).or(spec.dtype).unwrap_or(Dtype::U64);
             let shape = match (&spec.shape, &spec.origin) {
                 (Some(shape), _) => dimensions(scope, shape, true)?,
                 (None, Origin::Pointers(names)) => vec![names.len() as i64],
@@ -207,9 +216,15 @@ impl<'a> Resolver<'a> {
                 .map(|s| dimensions(scope, s, false))
                 .transpose()?;
             let offset = optional(scope, &spec.offset)?;
-            let layout = self.layout(slot, shape, strides, offset)?;
-            let storage = match optional(scope, &spec.storage)? {
-                None => layout.end,
+            let mut layout = self.layout(slot, shape, strides, offset)?;
+            let slack = self.overrides.slack.iter().find(|(of, ..)| of == name);
+            let (before, behind) = slack.map_or((0, 0), |&(_, before, behind)| (before.max(0), behind.max(0)));
+            if before > 0 {
+                let offset = layout.offset.saturating_add(before);
+                layout = self.layout(slot, layout.shape, Some(layout.strides), Some(offset))?;
+            }
+            let storage = match optional(scope, &spec.storage)?.map(|n| n.saturating_add(before)) {
+                None => layout.end.saturating_add(behind),
                 Some(storage) if storage >= layout.end => storage,
                 Some(storage) => {
                     let span = spec
@@ -224,7 +239,15 @@ impl<'a> Resolver<'a> {
                 }
             };
             let role = spec.role.unwrap_or(Role::InOut);
-            let contents = contents(self.file, slot, scope, dtype, role, &layout)?;
+            let contents = contents(
+                self.file,
+                slot,
+                scope,
+                dtype,
+                role,
+                &layout,
+                given(&self.overrides.fills, name),
+            )?;
             let allocation = AllocationId(self.plan.owners.len() as u32);
             let tensor = Tensor {
                 name: slot.entry.name.clone(),

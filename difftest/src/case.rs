@@ -1,0 +1,401 @@
+//! What is drawn: a launch's variables within their ranges, tunable parameters, data, types, slack around tensors.
+//!
+//! Bugs sit at boundaries, so variables are drawn near them more often than not: one, a block more or less one,
+//! multiples of blocks more or less one, powers of two more or less one, primes, the largest. A case that fails is
+//! shrunk by proptest: sizes towards their least, data towards `randn`, choices towards the first.
+
+use proptest::num::i64::BinarySearch;
+use proptest::prelude::{Just, Rng, Strategy};
+use proptest::prop_oneof;
+use proptest::strategy::NewTree;
+use proptest::test_runner::TestRunner;
+use tilescope_diagnostics::{Error, Result};
+use tilescope_launch::expr::{Scope, Value};
+use tilescope_launch::{CaseFill, Dtype, LaunchFile, Overrides};
+
+/// Everything that may vary in a launch.
+#[derive(Debug, Clone)]
+pub struct Space {
+    vars: Vec<Variable>,
+    choices: Vec<Choice>,
+    /// Tensors whose data the file leaves open.
+    fills: Vec<String>,
+    /// Tensors of the file's first float type, which take the types that are asked for.
+    retyped: Vec<String>,
+    dtypes: Vec<Dtype>,
+    tensors: Vec<String>,
+}
+
+/// A variable with a range.
+#[derive(Debug, Clone)]
+struct Variable {
+    name: String,
+    low: i64,
+    high: i64,
+    /// Values near which things happen, rising, within the range.
+    edges: Vec<i64>,
+}
+
+/// A tunable compile-time parameter.
+#[derive(Debug, Clone)]
+struct Choice {
+    name: String,
+    values: Vec<Value>,
+}
+
+/// One point of a [`Space`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// Values of the variables, in the file's order.
+    pub vars: Vec<i64>,
+    /// Positions in the lists of choices.
+    pub choices: Vec<usize>,
+    /// What float tensors hold whose data are left open; none is `randn`.
+    pub fill: Option<CaseFill>,
+    /// Position in the list of types.
+    pub dtype: usize,
+    /// Elements of storage before and behind every tensor.
+    pub slack: (i64, i64),
+    /// Seed of generated data.
+    pub seed: u32,
+}
+
+impl Space {
+    /// What varies in a launch file, with these types for its tensors of the first float type (none: as it says).
+    ///
+    /// # Errors
+    /// Choices that are no values; types for a file without float tensors.
+    pub fn of(file: &LaunchFile, dtypes: &[Dtype], blocks: &[i64]) -> Result<Space> {
+        let mut choices = Vec::new();
+        for constexpr in file.launches().iter().flat_map(|launch| launch.constexprs()) {
+            let values = constexpr.choices.iter().map(|e| Scope::new().evaluate(e));
+            let values = values.collect::<Result<Vec<Value>>>()?;
+            if !values.is_empty() {
+                choices.push(Choice {
+                    name: constexpr.name.clone(),
+                    values,
+                });
+            }
+        }
+        let mut blocks = blocks.to_vec();
+        blocks.extend(choices.iter().flat_map(|c| &c.values).filter_map(small));
+        let vars = file.vars().iter().filter_map(|var| {
+            let (low, high) = var.range?;
+            Some(Variable {
+                name: var.name.clone(),
+                low,
+                high,
+                edges: edges(low, high, &blocks),
+            })
+        });
+        let floats = file.float_tensors();
+        let first = floats.first().map(|&(_, dtype)| dtype);
+        if first.is_none() && !dtypes.is_empty() {
+            let error = Error::input("--dtypes changes float tensors, and this launch has none");
+            return Err(error.help("leave it out"));
+        }
+        let retyped = floats.iter().filter(|&&(_, dtype)| Some(dtype) == first);
+        Ok(Space {
+            vars: vars.collect(),
+            choices,
+            fills: file.open_fills().into_iter().map(String::from).collect(),
+            retyped: retyped.map(|(name, _)| name.to_string()).collect(),
+            dtypes: dtypes.to_vec(),
+            tensors: floats.iter().map(|(name, _)| name.to_string()).collect(),
+        })
+    }
+
+    /// True if there is nothing to draw but the seed.
+    pub fn is_fixed(&self) -> bool {
+        self.vars.is_empty() && self.choices.is_empty() && self.fills.is_empty() && self.dtypes.len() < 2
+    }
+
+    /// What a launch file is evaluated with for a case.
+    pub fn overrides(&self, case: &Case) -> Overrides {
+        let vars = self.vars.iter().zip(&case.vars);
+        let choices = self.choices.iter().zip(&case.choices);
+        let dtype = self.dtypes.get(case.dtype).copied();
+        let slack = match case.slack {
+            (0, 0) => Vec::new(),
+            (before, behind) => self.tensors.iter().map(|t| (t.clone(), before, behind)).collect(),
+        };
+        Overrides {
+            vars: vars
+                .map(|(var, &value)| (var.name.clone(), Value::Int(value.into())))
+                .collect(),
+            constexprs: choices
+                .filter_map(|(choice, &at)| Some((choice.name.clone(), choice.values.get(at)?.clone())))
+                .collect(),
+            seed: Some(case.seed.into()),
+            fills: case
+                .fill
+                .map(|fill| self.fills.iter().map(|name| (name.clone(), fill)).collect())
+                .unwrap_or_default(),
+            dtypes: dtype
+                .map(|dtype| self.retyped.iter().map(|name| (name.clone(), dtype)).collect())
+                .unwrap_or_default(),
+            slack,
+        }
+    }
+
+    /// The same case with another value of a tunable parameter, where there is one.
+    pub fn other_choice(&self, case: &Case) -> Option<(Case, String)> {
+        let count = self.choices.len();
+        let at = (case.seed as usize).checked_rem(count)?;
+        let choice = &self.choices[at];
+        let mut other = case.clone();
+        let position = other.choices.get_mut(at)?;
+        *position = (*position + 1) % choice.values.len();
+        let name = |position: usize| choice.values.get(position).map_or(String::new(), Value::to_string);
+        let said = format!("{} = {} instead of {}", choice.name, name(*position), name(case.choices[at]));
+        (other != *case).then_some((other, said))
+    }
+
+    /// A case in words, as reports and `--replay` have it.
+    pub fn describe(&self, case: &Case) -> String {
+        let mut parts: Vec<String> = Vec::new();
+        for (var, value) in self.vars.iter().zip(&case.vars) {
+            parts.push(format!("{}={value}", var.name));
+        }
+        for (choice, &at) in self.choices.iter().zip(&case.choices) {
+            if let Some(value) = choice.values.get(at) {
+                parts.push(format!("{}={value}", choice.name));
+            }
+        }
+        if let Some(dtype) = self.dtypes.get(case.dtype) {
+            parts.push(format!("dtype={}", dtype.name()));
+        }
+        if let Some(fill) = case.fill {
+            parts.push(format!("fill={}", fill.name()));
+        }
+        if case.slack != (0, 0) {
+            parts.push(format!("slack={}+{}", case.slack.0, case.slack.1));
+        }
+        parts.push(format!("seed={}", case.seed));
+        parts.join(",")
+    }
+
+    /// The case that [`Space::describe`] describes.
+    ///
+    /// # Errors
+    /// Names what there is not, and values that are not possible.
+    pub fn parse(&self, text: &str) -> Result<Case> {
+        let mut case = Case {
+            vars: self.vars.iter().map(|var| var.low).collect(),
+            choices: vec![0; self.choices.len()],
+            fill: None,
+            dtype: 0,
+            slack: (0, 0),
+            seed: 0,
+        };
+        for part in text.split(',').filter(|part| !part.is_empty()) {
+            let wrong = |why: &str| {
+                Error::input(format!("--replay: `{part}` {why}"))
+                    .help("write what a report of `tilescope diff` says: n=65,fill=ties,seed=3")
+            };
+            let (name, value) = part.split_once('=').ok_or_else(|| wrong("is no NAME=VALUE"))?;
+            if let Some(at) = self.vars.iter().position(|var| var.name == name) {
+                let number: i64 = value.parse().map_err(|_| wrong("is no integer"))?;
+                case.vars[at] = number;
+            } else if let Some(at) = self.choices.iter().position(|choice| choice.name == name) {
+                let values = &self.choices[at].values;
+                let position = values.iter().position(|known| known.to_string() == value);
+                case.choices[at] = position.ok_or_else(|| wrong("is none of the choices"))?;
+            } else {
+                match name {
+                    "fill" => case.fill = Some(CaseFill::from_name(value).ok_or_else(|| wrong("is no fill"))?),
+                    "seed" => case.seed = value.parse().map_err(|_| wrong("is no seed"))?,
+                    "dtype" => {
+                        let at = self.dtypes.iter().position(|dtype| dtype.name() == value);
+                        case.dtype = at.ok_or_else(|| wrong("is not in --dtypes"))?;
+                    }
+                    "slack" => {
+                        let sides = value.split_once('+');
+                        let sides = sides.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+                        case.slack = sides.ok_or_else(|| wrong("is no BEFORE+BEHIND"))?;
+                    }
+                    _ => return Err(wrong("names no variable with a range and no parameter with choices")),
+                }
+            }
+        }
+        Ok(case)
+    }
+
+    /// Draws cases.
+    pub fn strategy(&self) -> impl Strategy<Value = Case> + use<> {
+        let vars: Vec<Near> = self
+            .vars
+            .iter()
+            .map(|var| Near {
+                low: var.low,
+                high: var.high,
+                edges: var.edges.clone(),
+            })
+            .collect();
+        let choices: Vec<std::ops::Range<usize>> = self.choices.iter().map(|c| 0..c.values.len()).collect();
+        let fill = match self.fills.is_empty() {
+            true => Just(None).boxed(),
+            false => prop_oneof![
+                3 => Just(None),
+                2 => (0..CaseFill::ALL.len()).prop_map(|at| CaseFill::ALL.get(at).copied()),
+            ]
+            .boxed(),
+        };
+        let dtype = 0..self.dtypes.len().max(1);
+        let slack = prop_oneof![3 => Just((0, 0)), 1 => (0i64..9, 0i64..9)];
+        let seed = proptest::num::u32::ANY.no_shrink();
+        (vars, choices, fill, dtype, slack, seed).prop_map(|(vars, choices, fill, dtype, slack, seed)| Case {
+            vars,
+            choices,
+            fill,
+            dtype,
+            slack,
+            seed,
+        })
+    }
+}
+
+/// An integer in a range, more often near an edge than not; shrinks towards the least.
+#[derive(Debug, Clone)]
+struct Near {
+    low: i64,
+    high: i64,
+    edges: Vec<i64>,
+}
+
+impl Strategy for Near {
+    type Tree = BinarySearch;
+    type Value = i64;
+
+    fn new_tree(&self, runner: &mut TestRunner) -> NewTree<Self> {
+        let random = u64::from(runner.rng().next_u32());
+        let more = u64::from(runner.rng().next_u32());
+        let span = (self.high - self.low).max(0) as u64;
+        let value = match (random % 10, self.edges.is_empty()) {
+            (0..6, false) => self.edges[(more % self.edges.len() as u64) as usize],
+            // As many small as large ones: log-uniform.
+            _ => {
+                let bits = more % u64::from(span.max(1).ilog2() + 1);
+                let below = (2u64 << bits).min(span.saturating_add(1)).max(1);
+                self.low + (u64::from(runner.rng().next_u32()) % below) as i64
+            }
+        };
+        Ok(BinarySearch::new_clamped(self.low, value.clamp(self.low, self.high), self.high.saturating_add(1)))
+    }
+}
+
+fn small(value: &Value) -> Option<i64> {
+    let number = i64::try_from(value.as_int()?).ok()?;
+    (2..=1 << 20).contains(&number).then_some(number)
+}
+
+/// The integers of compile-time parameters: block sizes are among them.
+pub fn block_sizes<'v>(values: impl Iterator<Item = &'v Value>) -> Vec<i64> {
+    values.filter_map(small).collect()
+}
+
+/// Values within a range at which kernels change what they do.
+fn edges(low: i64, high: i64, blocks: &[i64]) -> Vec<i64> {
+    const PRIMES: [i64; 12] = [2, 3, 7, 13, 31, 61, 127, 251, 509, 1021, 4093, 65537];
+    let mut found = vec![low, low + 1, high - 1, high, 1];
+    for &block in blocks {
+        for multiple in [1, 2, 3, 5] {
+            found.extend([multiple * block - 1, multiple * block, multiple * block + 1]);
+        }
+    }
+    for bits in 1..40 {
+        let power = 1i64 << bits;
+        found.extend([power - 1, power, power + 1]);
+    }
+    found.extend(PRIMES);
+    found.retain(|value| (low..=high).contains(value));
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::strategy::ValueTree;
+    use tilescope_diagnostics::Source;
+
+    use super::*;
+
+    const FILE: &str = r#"
+kernel = "k.py::k"
+grid = [1]
+[vars]
+n = { value = 100, range = [1, 1000] }
+m = 7
+[args]
+x = { dtype = "f32", shape = ["n"], role = "in" }
+y = { dtype = "f32", shape = ["n"], role = "out" }
+n = "n"
+[constexprs]
+BLOCK = { value = 64, choices = [32, 64] }
+"#;
+
+    fn space() -> Space {
+        let file = LaunchFile::parse(Source::new("a.launch.toml", FILE)).unwrap();
+        Space::of(&file, &[Dtype::F32, Dtype::F16], &[64]).unwrap()
+    }
+
+    #[test]
+    fn a_case_reads_back_as_it_is_described() {
+        let space = space();
+        let mut runner = TestRunner::deterministic();
+        let mut edges = 0;
+        for _ in 0..500 {
+            let case = space.strategy().new_tree(&mut runner).unwrap().current();
+            assert!((1..=1000).contains(&case.vars[0]), "{case:?}");
+            edges += usize::from(space.vars[0].edges.contains(&case.vars[0]));
+            assert_eq!(space.parse(&space.describe(&case)).unwrap(), case);
+        }
+        assert!(edges > 250, "{edges} of 500 cases lie at an edge");
+    }
+
+    #[test]
+    fn a_replay_that_cannot_be_is_refused_in_words() {
+        let space = space();
+        for (text, why) in [
+            ("k=3", "names no variable"),
+            ("n=x", "is no integer"),
+            ("n", "is no NAME=VALUE"),
+            ("BLOCK=48", "is none of the choices"),
+            ("fill=hot", "is no fill"),
+            ("dtype=bf16", "is not in --dtypes"),
+            ("slack=1", "is no BEFORE+BEHIND"),
+        ] {
+            let error = space.parse(text).unwrap_err().to_string();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn sizes_shrink_to_the_least_that_fails() {
+        let space = space();
+        let mut runner = TestRunner::deterministic();
+        for _ in 0..50 {
+            let mut tree = space.strategy().new_tree(&mut runner).unwrap();
+            let fails = |case: &Case| case.vars[0] % 64 != 0;
+            if !fails(&tree.current()) {
+                continue;
+            }
+            let (mut least, mut steps) = (tree.current(), 0);
+            while steps < 200 {
+                let moved = match fails(&tree.current()) {
+                    true => {
+                        least = tree.current();
+                        tree.simplify()
+                    }
+                    false => tree.complicate(),
+                };
+                steps += 1;
+                if !moved {
+                    break;
+                }
+            }
+            assert_eq!((least.vars[0], least.fill, least.slack), (1, None, (0, 0)), "{steps} steps");
+        }
+    }
+}
