@@ -4,10 +4,9 @@
 //! multiples of blocks more or less one, powers of two more or less one, primes, the largest. A case that fails is
 //! shrunk by proptest: sizes towards their least, data towards `randn`, choices towards the first.
 
-use proptest::num::i64::BinarySearch;
 use proptest::prelude::{Just, Rng, Strategy};
 use proptest::prop_oneof;
-use proptest::strategy::NewTree;
+use proptest::strategy::{NewTree, ValueTree};
 use proptest::test_runner::TestRunner;
 use tilescope_diagnostics::{Error, Result};
 use tilescope_launch::expr::{Scope, Value};
@@ -146,8 +145,18 @@ impl Space {
         let mut other = case.clone();
         let position = other.choices.get_mut(at)?;
         *position = (*position + 1) % choice.values.len();
-        let name = |position: usize| choice.values.get(position).map_or(String::new(), Value::to_string);
-        let said = format!("{} = {} instead of {}", choice.name, name(*position), name(case.choices[at]));
+        let name = |position: usize| {
+            choice
+                .values
+                .get(position)
+                .map_or(String::new(), Value::to_string)
+        };
+        let said = format!(
+            "{} = {} instead of {}",
+            choice.name,
+            name(*position),
+            name(case.choices[at])
+        );
         (other != *case).then_some((other, said))
     }
 
@@ -203,7 +212,9 @@ impl Space {
                 case.choices[at] = position.ok_or_else(|| wrong("is none of the choices"))?;
             } else {
                 match name {
-                    "fill" => case.fill = Some(CaseFill::from_name(value).ok_or_else(|| wrong("is no fill"))?),
+                    "fill" => {
+                        case.fill = Some(CaseFill::from_name(value).ok_or_else(|| wrong("is no fill"))?)
+                    }
                     "seed" => case.seed = value.parse().map_err(|_| wrong("is no seed"))?,
                     "dtype" => {
                         let at = self.dtypes.iter().position(|dtype| dtype.name() == value);
@@ -214,7 +225,11 @@ impl Space {
                         let sides = sides.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
                         case.slack = sides.ok_or_else(|| wrong("is no BEFORE+BEHIND"))?;
                     }
-                    _ => return Err(wrong("names no variable with a range and no parameter with choices")),
+                    _ => {
+                        return Err(wrong(
+                            "names no variable with a range and no parameter with choices",
+                        ));
+                    }
                 }
             }
         }
@@ -264,7 +279,7 @@ struct Near {
 }
 
 impl Strategy for Near {
-    type Tree = BinarySearch;
+    type Tree = Bisection;
     type Value = i64;
 
     fn new_tree(&self, runner: &mut TestRunner) -> NewTree<Self> {
@@ -280,7 +295,51 @@ impl Strategy for Near {
                 self.low + (u64::from(runner.rng().next_u32()) % below) as i64
             }
         };
-        Ok(BinarySearch::new_clamped(self.low, value.clamp(self.low, self.high), self.high.saturating_add(1)))
+        let value = value.clamp(self.low, self.high);
+        Ok(Bisection {
+            low: self.low,
+            value,
+            failed: value,
+            begun: false,
+        })
+    }
+}
+
+/// Tries the least value, then halves the way from the least that may still fail to the last one that did.
+#[derive(Debug, Clone)]
+struct Bisection {
+    /// All below pass, as far as is known.
+    low: i64,
+    value: i64,
+    /// The smallest that is known to fail.
+    failed: i64,
+    begun: bool,
+}
+
+impl ValueTree for Bisection {
+    type Value = i64;
+
+    fn current(&self) -> i64 {
+        self.value
+    }
+
+    fn simplify(&mut self) -> bool {
+        self.failed = self.value;
+        self.value = match std::mem::replace(&mut self.begun, true) {
+            // A tail bug shows at one element as well as at any: failing sizes are no interval.
+            false => self.low,
+            true => self.low + (self.failed - self.low) / 2,
+        };
+        self.value != self.failed
+    }
+
+    fn complicate(&mut self) -> bool {
+        if self.value == self.failed {
+            return false;
+        }
+        self.low = self.value + 1;
+        self.value = self.low + (self.failed - self.low) / 2;
+        true
     }
 }
 
@@ -316,7 +375,6 @@ fn edges(low: i64, high: i64, blocks: &[i64]) -> Vec<i64> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::strategy::ValueTree;
     use tilescope_diagnostics::Source;
 
     use super::*;
@@ -395,7 +453,11 @@ BLOCK = { value = 64, choices = [32, 64] }
                     break;
                 }
             }
-            assert_eq!((least.vars[0], least.fill, least.slack), (1, None, (0, 0)), "{steps} steps");
+            assert_eq!(
+                (least.vars[0], least.fill, least.slack),
+                (1, None, (0, 0)),
+                "{steps} steps"
+            );
         }
     }
 }

@@ -73,7 +73,11 @@ pub fn compare(
             continue;
         }
         // NaN and infinities on one side only are worse than any number.
-        let excess = if distance.is_finite() { distance / bound.max(1e-300) } else { f64::INFINITY };
+        let excess = if distance.is_finite() {
+            distance / bound.max(1e-300)
+        } else {
+            f64::INFINITY
+        };
         wrong.push(i);
         if worst.is_none_or(|(most, _)| excess > most) {
             worst = Some((excess, i));
@@ -108,7 +112,11 @@ fn map(wrong: &[usize], shape: &[i64]) -> String {
     const ROWS: usize = 16;
     const COLUMNS: usize = 64;
     let width = shape.last().map_or(1, |&n| n.max(1) as usize);
-    let height = shape.iter().rev().skip(1).fold(1, |n: usize, &d| n.saturating_mul(d.max(1) as usize));
+    let height = shape
+        .iter()
+        .rev()
+        .skip(1)
+        .fold(1, |n: usize, &d| n.saturating_mul(d.max(1) as usize));
     let (rows, columns) = (height.min(ROWS), width.min(COLUMNS));
     let mut counts = vec![0usize; rows * columns];
     for &position in wrong {
@@ -175,11 +183,16 @@ mod tests {
     #[test]
     fn the_map_shows_the_last_columns() {
         let (width, height) = (100, 3);
-        let wrong: Vec<usize> = (0..height).flat_map(|r| (96..width).map(move |c| r * width + c)).collect();
+        let wrong: Vec<usize> = (0..height)
+            .flat_map(|r| (96..width).map(move |c| r * width + c))
+            .collect();
         let map = map(&wrong, &[height as i64, width as i64]);
         let rows: Vec<&str> = map.lines().collect();
         assert_eq!(rows.len(), 4);
-        assert!(rows[0].starts_with("       0 |....") && rows[0].ends_with("##|"), "{map}");
+        assert!(
+            rows[0].starts_with("       0 |....") && rows[0].ends_with("##|"),
+            "{map}"
+        );
         assert!(rows[3].ends_with("99"), "{map}");
     }
 }
