@@ -521,6 +521,34 @@ impl Mask {
     }
 }
 
+impl Mask {
+    /// The lanes of both; none where their rows do not fit.
+    pub fn and(&self, other: &Mask) -> Option<Mask> {
+        if let (Mask::Box(a), Mask::Box(b)) = (self, other)
+            && let Some(both) = a.and(b)
+        {
+            return Some(Mask::Box(both));
+        }
+        let len = |mask: &Mask| match mask {
+            Mask::Box(own) => own.len,
+            Mask::Ragged { len, .. } => *len,
+        };
+        let len = len(self).min(len(other));
+        let rows = |mask: &Mask| match mask {
+            Mask::Box(own) => own.ragged(len),
+            Mask::Ragged { len: own, intervals } => (*own == len).then(|| intervals.clone()),
+        };
+        let both = rows(self)?
+            .into_iter()
+            .zip(rows(other)?)
+            .map(|(a, b)| (a.0.max(b.0), a.1.min(b.1).max(a.0.max(b.0))));
+        Some(Mask::Ragged {
+            len,
+            intervals: both.collect(),
+        })
+    }
+}
+
 impl Box {
     /// Number of lanes.
     pub fn lanes(&self) -> usize {

@@ -129,7 +129,7 @@ pub struct Outcome {
 pub fn tape(module: &Module, kernel: FuncId, launch: &Launch, options: Options) -> Result<tape::Tape> {
     let mut lowered = lower::lower(module, kernel, launch, options.checks, options.cpu)?;
     if options.lowering == Lowering::Fast {
-        optimise::optimise(&mut lowered);
+        optimise::optimise(&mut lowered, launch.grid);
     }
     Ok(plan::plan(lowered, options.lowering == Lowering::Fast))
 }

@@ -66,6 +66,14 @@ pub struct Lowered {
     pub values: Vec<Placed>,
 }
 
+impl Lowered {
+    /// A new virtual slot.
+    pub fn temp(&mut self, kind: Kind, lanes: u32) -> Slot {
+        self.slots.push((kind, lanes));
+        Slot(self.slots.len() as u32 - 1)
+    }
+}
+
 /// A function being lowered (the kernel, or a callee).
 struct Scope {
     func: FuncId,

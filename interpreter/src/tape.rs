@@ -9,6 +9,9 @@ use crate::analysis::pointees::{Storages, Touched};
 use crate::frame::{Slot, Tensor};
 use crate::kind::Kind;
 use crate::machine::{Flow, Machine, Stop};
+use crate::optimise::formula::Rule;
+use crate::optimise::place::Plain;
+use crate::steps::memory::placed::Reach;
 use std::fmt::Debug;
 use std::sync::Arc;
 use tilescope_ir::{FuncId, LocId, OpId};
@@ -20,6 +23,18 @@ pub struct At(pub u32);
 /// A jump target: index into the labels of its code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Label(pub u32);
+
+/// What an instruction does to the tensors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Effect {
+    /// Nothing.
+    #[default]
+    None,
+    /// It reads them.
+    Reads,
+    /// It may write them, or do something else that others may see.
+    Writes,
+}
 
 /// What an instruction does. Its operands are in the [`Inst`]; what it holds itself is fixed per launch.
 pub trait Step: Debug + Send + Sync {
@@ -82,6 +97,44 @@ pub trait Step: Debug + Send + Sync {
     /// The bits of its uniform result, where they are known beforehand.
     fn known(&self) -> Option<u64> {
         None
+    }
+
+    /// What its integers, addresses or truth values are in terms of its operands', if that is known beforehand; it
+    /// then does nothing else, but for a division, which may be undefined.
+    fn rule(&self) -> Option<Rule<'_>> {
+        None
+    }
+
+    /// What it does to the tensors, as far as it matters to those that are moved past it.
+    fn effect(&self) -> Effect {
+        let quiet = self.is_lanewise() || self.spreads() || self.rule().is_some() || self.is_pure(&[]);
+        if quiet { Effect::None } else { Effect::Writes }
+    }
+
+    /// What it accesses, if it is a plain access.
+    fn access(&self) -> Option<Plain> {
+        None
+    }
+
+    /// Leaves out operands and results in pairs, where it has a result for each operand.
+    fn keep_pairs(&mut self, used: &[bool]) {
+        let _ = used;
+    }
+
+    /// For an access whose lanes may be done block by block: those of an instruction that is beyond doubt now.
+    fn reach(&self, inst: &Inst, machine: &Machine<'_>) -> Option<Reach> {
+        let _ = (inst, machine);
+        None
+    }
+
+    /// True for a load or store at a known place.
+    fn is_access(&self) -> bool {
+        false
+    }
+
+    /// True for an access that [`reach`](Step::reach) may be asked of.
+    fn is_placed(&self) -> bool {
+        false
     }
 
     /// True if its result is its operand, repeated.
@@ -225,6 +278,21 @@ impl Inst {
             kills: 0,
             reads_forms,
         }
+    }
+
+    /// Leaves out the operands and results that are not `used`, in pairs.
+    pub fn keep_pairs(&mut self, used: &[bool]) {
+        let keep = |slots: &[Slot]| {
+            slots
+                .iter()
+                .zip(used)
+                .filter(|(_, used)| **used)
+                .map(|(&slot, _)| slot)
+                .collect()
+        };
+        self.ins = keep(&self.ins);
+        self.outs = keep(&self.outs);
+        self.step.keep_pairs(used);
     }
 
     /// True when operand `i` is not read again.

@@ -151,6 +151,135 @@ impl<'a> Shared<'a> {
         unsafe { std::ptr::copy_nonoverlapping(lanes.as_ptr().cast::<u8>(), to, size_of_val(lanes)) }
     }
 
+    /// Copies `rows` rows of `columns` lanes out of an allocation, the first from a byte offset on and one each `stride`
+    /// bytes, to the rows of `width` lanes of `out`.
+    #[inline]
+    pub fn read_rows<T: Lane>(
+        &self,
+        allocation: usize,
+        offset: usize,
+        stride: usize,
+        [rows, columns]: [usize; 2],
+        (width, out): (usize, &mut [T]),
+    ) {
+        let bytes = columns * size_of::<T>();
+        if self.observer.is_some() || self.allocations[allocation].deferred.is_some() {
+            for i in 0..rows {
+                self.read(
+                    allocation,
+                    offset + i * stride,
+                    &mut out[i * width..i * width + columns],
+                );
+            }
+            return;
+        }
+        let Some(from) = self.rows(allocation, offset, stride, [rows, bytes]) else {
+            return;
+        };
+        let out = &mut out[..(rows - 1) * width + columns];
+        if rows == 1 || (stride == bytes && width == columns) {
+            // SAFETY: `rows` checked the range, and the slice has room for all rows; otherwise as for `read`.
+            unsafe { std::ptr::copy_nonoverlapping(from, out.as_mut_ptr().cast::<u8>(), rows * bytes) }
+            return;
+        }
+        let to = out.as_mut_ptr();
+        for i in 0..rows {
+            // SAFETY: as above, row by row.
+            unsafe { copy_row(from.add(i * stride), to.add(i * width).cast::<u8>(), bytes) }
+        }
+    }
+
+    /// The same the other way round.
+    #[inline]
+    pub fn write_rows<T: Lane>(
+        &self,
+        allocation: usize,
+        offset: usize,
+        stride: usize,
+        [rows, columns]: [usize; 2],
+        (width, lanes): (usize, &[T]),
+    ) {
+        let bytes = columns * size_of::<T>();
+        if self.observer.is_some() || self.allocations[allocation].deferred.is_some() {
+            for i in 0..rows {
+                self.write(
+                    allocation,
+                    offset + i * stride,
+                    &lanes[i * width..i * width + columns],
+                );
+            }
+            return;
+        }
+        let Some(to) = self.rows(allocation, offset, stride, [rows, bytes]) else {
+            return;
+        };
+        let lanes = &lanes[..(rows - 1) * width + columns];
+        if rows == 1 || (stride == bytes && width == columns) {
+            // SAFETY: as for `read_rows`.
+            unsafe { std::ptr::copy_nonoverlapping(lanes.as_ptr().cast::<u8>(), to, rows * bytes) }
+            return;
+        }
+        let from = lanes.as_ptr();
+        for i in 0..rows {
+            // SAFETY: as above, row by row.
+            unsafe { copy_row(from.add(i * width).cast::<u8>(), to.add(i * stride), bytes) }
+        }
+    }
+
+    /// As [`read_rows`](Shared::read_rows), but a row becomes a column: lane j of row i goes to `out[j * height + i]`.
+    #[inline]
+    pub fn read_turned<T: Lane>(
+        &self,
+        allocation: usize,
+        offset: usize,
+        stride: usize,
+        [rows, columns]: [usize; 2],
+        (height, out): (usize, &mut [T]),
+    ) {
+        /// Rows and columns that are turned at once.
+        const SIDE: usize = 16;
+        let mut block = [[T::from_bits(0); SIDE]; SIDE];
+        for row in (0..rows).step_by(SIDE) {
+            for column in (0..columns).step_by(SIDE) {
+                let (high, wide) = (SIDE.min(rows - row), SIDE.min(columns - column));
+                let offset = offset + row * stride + column * size_of::<T>();
+                let lanes: &mut [T] = block.as_flattened_mut();
+                self.read_rows(allocation, offset, stride, [high, wide], (SIDE, lanes));
+                let out = &mut out[column * height + row..];
+                if (high, wide) == (SIDE, SIDE) {
+                    for j in 0..SIDE {
+                        let to: &mut [T] = &mut out[j * height..j * height + SIDE];
+                        for (i, to) in to.iter_mut().enumerate() {
+                            *to = block[i][j];
+                        }
+                    }
+                    continue;
+                }
+                for j in 0..wide {
+                    for i in 0..high {
+                        out[j * height + i] = block[i][j];
+                    }
+                }
+            }
+        }
+    }
+
+    /// The first of some rows of bytes, all of which are inside; none if there is nothing in them.
+    #[inline]
+    fn rows(
+        &self,
+        allocation: usize,
+        offset: usize,
+        stride: usize,
+        [rows, bytes]: [usize; 2],
+    ) -> Option<*mut u8> {
+        let last = rows.checked_sub(1).filter(|_| bytes > 0)?;
+        let span = last
+            .checked_mul(stride)
+            .and_then(|start| start.checked_add(bytes));
+        Some(self.at(allocation, offset, span.unwrap_or(usize::MAX)))
+    }
+
     /// Replaces the `bytes` (1, 2, 4 or 8) bytes at an offset by `new(old)` in one step; gives the old
     /// ones, zero-extended. The offset must be a multiple of `bytes`.
     pub fn update(&self, allocation: usize, offset: usize, bytes: usize, new: impl Fn(u64) -> u64) -> u64 {
@@ -172,6 +301,23 @@ impl<'a> Shared<'a> {
             2 => cell!(AtomicU16, u16),
             4 => cell!(AtomicU32, u32),
             _ => cell!(AtomicU64, u64),
+        }
+    }
+}
+
+/// Copies a row of bytes; the usual short ones without a call.
+///
+/// # Safety
+/// Both places must have so many bytes, and not overlap.
+#[inline(always)]
+unsafe fn copy_row(from: *const u8, to: *mut u8, bytes: usize) {
+    // SAFETY: the caller's.
+    unsafe {
+        match bytes {
+            32 => std::ptr::copy_nonoverlapping(from, to, 32),
+            64 => std::ptr::copy_nonoverlapping(from, to, 64),
+            128 => std::ptr::copy_nonoverlapping(from, to, 128),
+            _ => std::ptr::copy_nonoverlapping(from, to, bytes),
         }
     }
 }

@@ -45,6 +45,10 @@ pub(crate) const LN_2_LOW: f32 = (std::f64::consts::LN_2 - 0.693359375) as f32;
 pub(crate) const EXP_LIMITS: [f32; 2] = [-104.0, 89.0];
 pub(crate) const EXP2_LIMITS: [f32; 2] = [-151.0, 129.0];
 
+/// The least x whose power does not round to zero, ln(2^-150), and the greatest whose power does.
+pub(crate) const EXP_VANISHES: f32 = -103.972084;
+pub(crate) const EXP2_VANISHES: f32 = -150.0;
+
 /// ln 2 in two parts, the first of 11 bits.
 pub(crate) const LN_2_TWO_PARTS: [f32; 2] = [0.69287109375, (std::f64::consts::LN_2 - 0.69287109375) as f32];
 
@@ -164,8 +168,7 @@ pub(super) fn exp(x: f32) -> f32 {
     let tail = r * r * polynomial(r, EXP);
     let head = 1.0 + r;
     let lost = r - (head - 1.0);
-    // The least x whose power does not round to zero: ln(2^-150).
-    scale(head + (lost + tail), k, x < -103.972084)
+    scale(head + (lost + tail), k, x < EXP_VANISHES)
 }
 
 /// 2^x.
@@ -181,7 +184,7 @@ pub(super) fn exp2(x: f32) -> f32 {
     let tail = (r_low * ln_2_high + r * ln_2_low) + r * r * polynomial(r, EXP2);
     let head = 1.0 + high;
     let lost = high - (head - 1.0);
-    scale(head + (lost + tail), k, x <= -150.0)
+    scale(head + (lost + tail), k, x <= EXP2_VANISHES)
 }
 
 /// A positive finite x as (k, f) with x = 2^k·(1 + f) and 1 + f within [√½, √2).

@@ -2,7 +2,8 @@
 //!
 //! Within a run of instructions that no jump enters or leaves, operations are collected until one comes that
 //! needs a result of theirs and cannot join, or that writes what they read; all others go before the chain,
-//! which they have nothing to do with. Chains touch no memory, so they pass loads and stores.
+//! which they have nothing to do with. Loads and stores at known places join too: tensors are then read and
+//! written a block at a time, and no load passes a store.
 //!
 //! Integer operations join only if an operand is surely dense: offsets and masks by formula
 //! ([`crate::forms`]) cost less than any loop.
@@ -12,8 +13,8 @@ use crate::frame::Slot;
 use crate::kind::Kind;
 use crate::lower::Lowered;
 use crate::plan::mention;
-use crate::steps::chain::Chain;
-use crate::tape::{Code, Inst};
+use crate::steps::chain::{Chain, MAX_PLACED};
+use crate::tape::{Code, Effect, Inst};
 use std::collections::{HashMap, HashSet};
 
 /// Bytes that a chain's operands, results and everything between shall take.
@@ -124,6 +125,10 @@ struct Group {
     lanes: u32,
     reads: HashSet<Slot>,
     writes: HashSet<Slot>,
+    /// What its accesses do to the tensors.
+    effect: Effect,
+    /// Loads and stores.
+    placed: usize,
 }
 
 struct Fuser {
@@ -145,8 +150,16 @@ impl Fuser {
             overwrites |= self.open.reads.contains(&slot) && inst.outs.contains(&slot);
         });
         let same_size = self.open.members.is_empty() || self.open.lanes == inst.lanes;
+        // What does not join goes before the chain.
+        let effect = inst.step.effect();
+        let passes = match self.open.effect {
+            Effect::None => true,
+            Effect::Reads => effect < Effect::Writes,
+            Effect::Writes => effect == Effect::None,
+        };
+        let is_full = joins && inst.step.is_placed() && self.open.placed == MAX_PLACED;
         let written_again = inst.outs.iter().any(|slot| self.open.writes.contains(slot));
-        if overwrites || written_again || (reads && !(joins && same_size)) {
+        if overwrites || written_again || is_full || (!(joins && same_size) && (reads || !passes)) {
             self.close(lowered);
         }
         let same_size = self.open.members.is_empty() || self.open.lanes == inst.lanes;
@@ -154,6 +167,8 @@ impl Fuser {
             self.open.lanes = inst.lanes;
             self.open.reads.extend(&inst.ins);
             self.open.writes.extend(&inst.outs);
+            self.open.effect = self.open.effect.max(effect);
+            self.open.placed += usize::from(inst.step.is_placed());
             self.open.members.push(inst);
         } else {
             self.out.push(inst);
@@ -164,7 +179,8 @@ impl Fuser {
         let held = |slot: &Slot| self.held[slot.0 as usize];
         // What is read whole must not be seen through a window by others.
         let is_smaller = |slot: &Slot| lowered.slots[slot.0 as usize].1 < inst.lanes;
-        (inst.step.is_lanewise() || (inst.step.spreads() && inst.ins.iter().all(is_smaller)))
+        let spreads = inst.step.spreads() && inst.ins.iter().all(is_smaller);
+        (inst.step.is_lanewise() || inst.step.is_placed() || spreads)
             && inst.lanes.is_power_of_two()
             && inst.lanes as usize >= LEAST
             && inst.outs.iter().all(|slot| held(slot) == Held::Dense)
@@ -176,11 +192,32 @@ impl Fuser {
         match group.members.len() {
             0 => {}
             1 => self.out.extend(group.members),
+            _ if group.fits_at_once(&self.counts, &self.held, lowered) => self.out.extend(group.members),
             _ => {
                 let chain = chain(group, &self.counts, &self.held, lowered);
                 self.out.push(chain);
             }
         }
+    }
+}
+
+impl Group {
+    /// True if whole tiles stay in the cache.
+    fn fits_at_once(&self, counts: &Counts, held: &[Held], lowered: &Lowered) -> bool {
+        let places = Places::of(self, counts);
+        let is_tile = |slot: &&Slot| held[slot.0 as usize] != Held::Uniform;
+        // Two pass between the members, about.
+        let tiles = places.operands.iter().filter(is_tile).count() + places.results.len() + 2;
+        tiles * self.widest(lowered) * self.lanes as usize <= CACHE
+    }
+
+    /// Bytes of the widest lane.
+    fn widest(&self, lowered: &Lowered) -> usize {
+        let slots = self.members.iter().flat_map(|m| m.ins.iter().chain(&m.outs));
+        let bytes = slots
+            .map(|slot| lowered.slots[slot.0 as usize])
+            .filter(|slot| slot.1 > 1);
+        bytes.map(|slot| slot.0.bytes()).max().unwrap_or(8)
     }
 }
 
@@ -260,8 +297,7 @@ impl Pool {
 fn chain(group: Group, counts: &Counts, held: &[Held], lowered: &mut Lowered) -> Inst {
     let places = Places::of(&group, counts);
     let lane_bytes = |lowered: &Lowered, slot: Slot| lowered.slots[slot.0 as usize].0.bytes() as u8;
-    let widest = group.members.iter().flat_map(|m| m.ins.iter().chain(&m.outs));
-    let widest = widest.map(|&slot| lane_bytes(lowered, slot)).max().unwrap_or(8) as usize;
+    let widest = group.widest(lowered);
     let at = group
         .members
         .last()
@@ -288,6 +324,12 @@ fn chain(group: Group, counts: &Counts, held: &[Held], lowered: &mut Lowered) ->
             .iter_mut()
             .chain(&mut member.outs)
             .for_each(|slot| *slot = pool.of(*slot));
+        if let Some(nested) = member.step.nested_mut() {
+            for inner in &mut nested.insts {
+                let slots = inner.ins.iter_mut().chain(&mut inner.outs);
+                slots.for_each(|slot| *slot = pool.of(*slot));
+            }
+        }
         member.lanes = 0;
         code.insts.push(member);
         freed.sort_unstable();
@@ -302,7 +344,9 @@ fn chain(group: Group, counts: &Counts, held: &[Held], lowered: &mut Lowered) ->
     for slot in &pool.all {
         lowered.slots[slot.0 as usize] = (kind_of_bytes(widest), block as u32);
     }
+    let is_placed = |i: &usize| code.insts[*i].step.is_placed();
     let step = Chain {
+        placed: (0..code.insts.len()).filter(is_placed).collect(),
         code,
         lanes,
         block,

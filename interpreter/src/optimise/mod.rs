@@ -1,12 +1,15 @@
 //! What makes a tape fast: the same values and findings from fewer, larger instructions.
 //!
-//! [`hoist`] takes what is the same in all programs out of them; [`fuse`] joins element-wise operations to
+//! [`hoist`] takes what is the same in all programs out of them; [`place`] gives loads and stores that go by
+//! [`formula`] their addresses without tiles of pointers and masks; [`fuse`] joins element-wise operations to
 //! chains that run block by block. Both work on a lowered kernel before its slots are planned. A tape for the
 //! debugger goes without either, so that every value can be looked at; results have the same bits and findings
 //! are the same (`tests/lowerings.rs` holds them to it).
 
+pub mod formula;
 pub mod fuse;
 pub mod hoist;
+pub mod place;
 
 use crate::frame::Slot;
 use crate::lower::Lowered;
@@ -14,8 +17,9 @@ use crate::plan::mention;
 use crate::tape::{Code, Inst};
 
 /// Improves a lowered kernel.
-pub fn optimise(lowered: &mut Lowered) {
+pub fn optimise(lowered: &mut Lowered, grid: [u64; 3]) {
     hoist::hoist(lowered);
+    place::place(lowered, grid);
     fuse::fuse(lowered);
 }
 
@@ -42,7 +46,8 @@ impl Counts {
         inst.outs
             .iter()
             .for_each(|slot| self.writes[slot.0 as usize] += 1);
-        if let Some(code) = inst.step.nested() {
+        // The plain form of an access writes the same.
+        if let Some(code) = inst.step.nested().filter(|_| !inst.step.is_access()) {
             code.args
                 .iter()
                 .for_each(|slot| self.writes[slot.0 as usize] += 1);

@@ -6,6 +6,7 @@ use crate::kind::{Bool, Kind, Lane};
 use crate::lanes::{Elementwise, Signless, elementwise as lane_loop};
 use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
+use crate::optimise::formula::Rule;
 use crate::steps::symbolic;
 use crate::taint::{self, BirthDetail, Births};
 use crate::tape::{Inst, Step};
@@ -54,6 +55,10 @@ struct Offsets {
 }
 
 impl Step for Offsets {
+    fn rule(&self) -> Option<Rule<'_>> {
+        Some(Rule::Integer(self.code, self.kind))
+    }
+
     fn is_pure(&self, _: &[Option<u64>]) -> bool {
         true
     }
@@ -109,6 +114,10 @@ struct Bitwise {
 }
 
 impl Step for Bitwise {
+    fn rule(&self) -> Option<Rule<'_>> {
+        (self.and && self.kind == Kind::Bool).then_some(Rule::And)
+    }
+
     fn is_pure(&self, _: &[Option<u64>]) -> bool {
         true
     }
@@ -240,6 +249,10 @@ impl Division {
 }
 
 impl Step for Division {
+    fn rule(&self) -> Option<Rule<'_>> {
+        Some(Rule::Integer(self.code, self.kind))
+    }
+
     /// By a known divisor every lane has a result, but by 0 and (maybe) by -1.
     fn is_pure(&self, operands: &[Option<u64>]) -> bool {
         let ones = u64::MAX >> (64 - 8 * self.kind.bytes());

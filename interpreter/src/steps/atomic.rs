@@ -17,7 +17,7 @@ pub mod order;
 
 use crate::access::{self, Access, Piece};
 use crate::exact;
-use crate::frame::{Provenance, Slot};
+use crate::frame::{Provenance, Slot, Tensor};
 use crate::kind::{Bool, Kind, Lane};
 use crate::lanes::Signless;
 use crate::lower::Lower;
@@ -165,6 +165,18 @@ pub fn flush_before(machine: &mut Machine<'_>, access: Access) {
         Provenance::Uniform(tensor) => machine.context.memory.target(*tensor),
         Provenance::Dense(_) => None,
     };
+    if target.is_none_or(|target| target.allocation == allocation) {
+        flush(machine);
+    }
+}
+
+/// The same before an access of one tensor.
+#[inline]
+pub fn flush_before_tensor(machine: &mut Machine<'_>, tensor: Tensor) {
+    let Some((_, allocation)) = machine.gathered.of else {
+        return;
+    };
+    let target = machine.context.memory.target(tensor);
     if target.is_none_or(|target| target.allocation == allocation) {
         flush(machine);
     }

@@ -10,6 +10,7 @@ use crate::num::float::{
     Bf16, F8E4M3, F8E4M3B11Fnuz, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F16, RoundTowardZero, StoredFloat,
 };
 use crate::num::int::{FromFloat, ToFloat};
+use crate::optimise::formula::Rule;
 use crate::simd::Cpu;
 use crate::steps::arith::{bear, clear_lanes};
 use crate::steps::symbolic;
@@ -177,6 +178,11 @@ struct Widen {
 }
 
 impl Step for Widen {
+    fn rule(&self) -> Option<Rule<'_>> {
+        let is_number = self.from != Kind::Bool && self.to != Kind::Bool;
+        is_number.then_some(Rule::Convert(self.to, self.signed))
+    }
+
     fn is_pure(&self, _: &[Option<u64>]) -> bool {
         true
     }

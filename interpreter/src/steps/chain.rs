@@ -6,8 +6,9 @@
 //! births as everywhere else.
 
 use crate::machine::{Flow, Machine, Stop};
+use crate::steps::memory::placed::Reach;
 use crate::steps::region::exchange;
-use crate::tape::{Code, Inst, Step};
+use crate::tape::{Code, Effect, Inst, Step};
 
 /// Element-wise operations on tiles of one size.
 ///
@@ -16,6 +17,8 @@ use crate::tape::{Code, Inst, Step};
 pub struct Chain {
     /// The operations; their lanes are the machine's batch.
     pub code: Code,
+    /// Which of them are loads and stores: at most [`MAX_PLACED`].
+    pub placed: Vec<usize>,
     /// Lanes of the tiles, a power of two.
     pub lanes: usize,
     /// Lanes of a block, a power of two and at least 64.
@@ -26,10 +29,30 @@ pub struct Chain {
     pub result_bytes: Vec<u8>,
 }
 
+/// Most loads and stores in a chain.
+pub const MAX_PLACED: usize = 8;
+
 impl Chain {
     /// True if something goes along with the lanes.
     fn is_followed(&self, machine: &Machine<'_>) -> bool {
         machine.taint.is_active() || machine.exact.is_active()
+    }
+
+    /// True if all accesses are beyond doubt, and none has to wait until another has done all of its lanes.
+    fn is_clear(&self, machine: &Machine<'_>) -> bool {
+        let mut seen: [Option<Reach>; MAX_PLACED] = Default::default();
+        for (i, &member) in self.placed.iter().enumerate() {
+            let inst = &self.code.insts[member];
+            let Some(reach) = inst.step.reach(inst, machine) else {
+                return false;
+            };
+            let clashes = |other: &Reach| (other.writes || reach.writes) && !other.is_apart(&reach);
+            if seen[..i].iter().flatten().any(clashes) {
+                return false;
+            }
+            seen[i] = Some(reach);
+        }
+        true
     }
 
     /// All operations on whole tiles.
@@ -82,7 +105,8 @@ impl Chain {
 impl Step for Chain {
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         let is_uniform = |&slot| machine.frame.uniform(slot).is_some();
-        if self.lanes <= self.block || self.is_followed(machine) || inst.ins.iter().all(is_uniform) {
+        let is_same = self.placed.is_empty() && inst.ins.iter().all(is_uniform);
+        if self.lanes <= self.block || self.is_followed(machine) || is_same || !self.is_clear(machine) {
             self.run_whole(inst, machine)?;
         } else {
             self.run_blocks(inst, machine)?;
@@ -92,6 +116,11 @@ impl Step for Chain {
             }
         }
         Ok(Flow::Next)
+    }
+
+    fn effect(&self) -> Effect {
+        let effects = self.code.insts.iter().map(|inst| inst.step.effect());
+        effects.max().unwrap_or_default()
     }
 
     fn name(&self) -> String {

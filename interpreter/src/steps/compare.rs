@@ -7,6 +7,7 @@ use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
 use crate::num::float::{Bf16, F8E4M3, F8E5M2, F16, StoredFloat};
 use crate::num::math::Arithmetic;
+use crate::optimise::formula::Rule;
 use crate::simd::Cpu;
 use crate::steps::symbolic;
 use crate::taint::{self, Births};
@@ -55,6 +56,10 @@ struct CompareInt {
 }
 
 impl Step for CompareInt {
+    fn rule(&self) -> Option<Rule<'_>> {
+        Some(Rule::Compare(self.predicate, self.kind))
+    }
+
     fn is_pure(&self, _: &[Option<u64>]) -> bool {
         true
     }

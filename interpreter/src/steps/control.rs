@@ -6,6 +6,7 @@ use crate::kind::{Bool, Kind};
 use crate::lanes::Signless;
 use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
+use crate::optimise::formula::Rule;
 use crate::sink::{Detail, Key};
 use crate::taint::{self, Use};
 use crate::tape::{Inst, Label, Step};
@@ -23,6 +24,13 @@ struct Grid {
 impl Step for Grid {
     fn is_pure(&self, _: &[Option<u64>]) -> bool {
         self.size
+    }
+
+    fn rule(&self) -> Option<Rule<'_>> {
+        Some(match self.size {
+            true => Rule::Programs(self.axis),
+            false => Rule::Program(self.axis),
+        })
     }
 
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
@@ -65,6 +73,15 @@ pub struct Move {
 }
 
 impl Step for Move {
+    fn rule(&self) -> Option<Rule<'_>> {
+        Some(Rule::Move)
+    }
+
+    fn keep_pairs(&mut self, used: &[bool]) {
+        let mut used = used.iter();
+        self.bytes.retain(|_| used.next().is_some_and(|&used| used));
+    }
+
     fn may_give_forms(&self) -> bool {
         true
     }
@@ -196,6 +213,10 @@ impl Step for Enter {
 }
 
 impl Step for Again {
+    fn rule(&self) -> Option<Rule<'_>> {
+        (!self.order.unsigned).then_some(Rule::Again)
+    }
+
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         let [counter, step, bound] = [inst.ins[0], inst.ins[1], inst.ins[2]];
         let next = match self.order.wide {

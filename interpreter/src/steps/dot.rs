@@ -14,7 +14,7 @@ use crate::num::dot::{DotShape, cut_tf32, dot_f32, dot_f64, dot_i8, pairs};
 use crate::num::float::{Bf16, F8E4M3, F8E4M3B11Fnuz, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F16, StoredFloat};
 use crate::simd::Cpu;
 use crate::taint::{Birth, Births};
-use crate::tape::{Inst, Step};
+use crate::tape::{Effect, Inst, Step};
 use tilescope_diagnostics::Result;
 use tilescope_ir::attrs::InputPrecision;
 use tilescope_ir::{Attrs, Function, OpId, Shape};
@@ -235,6 +235,10 @@ struct Dot {
 }
 
 impl Step for Dot {
+    fn effect(&self) -> Effect {
+        Effect::None
+    }
+
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         let places = Places::of(inst);
         let frame = &mut machine.frame;

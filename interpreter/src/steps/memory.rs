@@ -1,6 +1,7 @@
 //! Pointers, loads and stores; block pointers and tensor descriptors are in [`block`].
 
 pub mod block;
+pub mod placed;
 
 use crate::access::{self, Access};
 use crate::exact;
@@ -9,13 +10,15 @@ use crate::hunt;
 use crate::kind::{Bool, Kind, Lane};
 use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
+use crate::optimise::formula::Rule;
+use crate::optimise::place::Plain;
 use crate::print;
 use crate::races::Touch;
 use crate::sink::AccessKind;
 use crate::steps::symbolic;
 use crate::stored;
 use crate::taint::{self, BirthDetail, Use};
-use crate::tape::{Inst, Order, Step};
+use crate::tape::{Effect, Inst, Order, Step};
 use crate::with_width;
 use tilescope_diagnostics::{Check, Result};
 use tilescope_ir::{Attrs, Elem, Function, OpId, Type};
@@ -42,6 +45,10 @@ impl AddPtr {
 }
 
 impl Step for AddPtr {
+    fn rule(&self) -> Option<Rule<'_>> {
+        (self.offset != Kind::Bool).then_some(Rule::AddPtr(self.bytes))
+    }
+
     fn is_pure(&self, _: &[Option<u64>]) -> bool {
         true
     }
@@ -113,7 +120,7 @@ pub struct Load {
 }
 
 impl Load {
-    fn access(&self, inst: &Inst, machine: &Machine<'_>) -> Access {
+    fn accessed(&self, inst: &Inst, machine: &Machine<'_>) -> Access {
         Access {
             kind: AccessKind::Load,
             pointers: inst.ins[0],
@@ -158,6 +165,18 @@ fn all_active(inst: &Inst, machine: &Machine<'_>) -> bool {
 }
 
 impl Step for Load {
+    fn access(&self) -> Option<Plain> {
+        (!self.volatile).then_some(Plain::Load(self.kind, self.quiet))
+    }
+
+    fn effect(&self) -> Effect {
+        if self.volatile {
+            Effect::Writes
+        } else {
+            Effect::Reads
+        }
+    }
+
     fn reads_forms(&self) -> bool {
         true
     }
@@ -169,7 +188,7 @@ impl Step for Load {
         if self.volatile {
             machine.sync();
         }
-        let access = self.access(inst, machine);
+        let access = self.accessed(inst, machine);
         self.watch(inst, machine, access);
         // A volatile load counts as a relaxed atomic.
         let touch = if self.volatile { Touch::Atomic } else { Touch::Read };
@@ -214,7 +233,7 @@ impl Step for Load {
             _ => None,
         };
         machine.taint.set(inst.outs[0], other);
-        let access = self.access(inst, machine);
+        let access = self.accessed(inst, machine);
         if let (Some(&mask), None, false) = (inst.ins.get(1), inst.ins.get(2), self.quiet) {
             let tile = machine.frame.tile::<Bool>(mask, lanes);
             let off: Vec<u32> = (0..lanes)
@@ -298,7 +317,7 @@ impl Store {
         })
     }
 
-    fn access(&self, inst: &Inst, machine: &Machine<'_>) -> Access {
+    fn accessed(&self, inst: &Inst, machine: &Machine<'_>) -> Access {
         Access {
             kind: AccessKind::Store,
             pointers: inst.ins[0],
@@ -310,13 +329,17 @@ impl Store {
 }
 
 impl Step for Store {
+    fn access(&self) -> Option<Plain> {
+        Some(Plain::Store(self.kind, self.masked))
+    }
+
     fn reads_forms(&self) -> bool {
         true
     }
 
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         machine.frame.flatten(inst.ins[inst.ins.len() - 1]);
-        let access = self.access(inst, machine);
+        let access = self.accessed(inst, machine);
         exact::look(machine, access);
         let value = inst.ins[inst.ins.len() - 1];
         if machine.context.memory.specials
@@ -346,7 +369,7 @@ impl Step for Store {
             return;
         }
         // A faulty lane is dropped, and was reported.
-        let faults = self.access(inst, machine).checked(machine, |_, _| {});
+        let faults = self.accessed(inst, machine).checked(machine, |_, _| {});
         taint::use_lanes(machine, value, lanes, Use::Stored, |m, lane| {
             let is_faulty = || faults.binary_search_by_key(&lane, |fault| fault.lane).is_ok();
             is_active(m, mask, lanes, lane) && !is_faulty() && self.is_still(m, value, lanes, lane)

@@ -16,7 +16,7 @@ use crate::simd::Cpu;
 use crate::steps::fold::{self, Fold};
 use crate::steps::region::{Chunks, Region, exchange};
 use crate::taint::Births;
-use crate::tape::{Code, Inst, Step};
+use crate::tape::{Code, Effect, Inst, Step};
 use crate::with_width;
 use tilescope_diagnostics::Result;
 use tilescope_ir::{Attrs, Function, OpId, ValueId};
@@ -94,6 +94,10 @@ struct Reduce {
 }
 
 impl Step for Reduce {
+    fn effect(&self) -> Effect {
+        Effect::None
+    }
+
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         let defined = !machine.taint.is_active() || inst.ins.iter().all(|&s| machine.taint.get(s).is_none());
         match self.fold {

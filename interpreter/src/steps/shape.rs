@@ -9,6 +9,7 @@ use crate::frame::{Provenance, Slot, Tile};
 use crate::kind::{Kind, Lane};
 use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
+use crate::optimise::formula::Rule;
 use crate::steps::symbolic;
 use crate::taint::{self, Births};
 use crate::tape::{Inst, Step};
@@ -256,6 +257,10 @@ impl Broadcast {
 }
 
 impl Step for Broadcast {
+    fn rule(&self) -> Option<Rule<'_>> {
+        Some(Rule::Broadcast(&self.keep))
+    }
+
     fn spreads(&self) -> bool {
         self.lanes.kind.is_float()
     }
@@ -343,6 +348,10 @@ struct Range {
 }
 
 impl Step for Range {
+    fn rule(&self) -> Option<Rule<'_>> {
+        Some(Rule::Range(i64::from(self.start)))
+    }
+
     fn is_pure(&self, _: &[Option<u64>]) -> bool {
         true
     }
@@ -376,6 +385,10 @@ struct Repeat {
 }
 
 impl Step for Repeat {
+    fn rule(&self) -> Option<Rule<'_>> {
+        Some(Rule::Splat)
+    }
+
     fn is_pure(&self, _: &[Option<u64>]) -> bool {
         true
     }
