@@ -405,6 +405,7 @@ impl Step for PlacedLoad {
 
     fn taint(&self, _: &Inst, machine: &mut Machine<'_>) {
         let plain = &self.plain.insts[0];
+        plain.ins.iter().for_each(|&slot| machine.frame.flatten(slot));
         plain.step.taint(plain, machine);
     }
 
@@ -521,6 +522,7 @@ impl Step for PlacedStore {
 
     fn taint(&self, _: &Inst, machine: &mut Machine<'_>) {
         let plain = &self.plain.insts[0];
+        plain.ins.iter().for_each(|&slot| machine.frame.flatten(slot));
         plain.step.taint(plain, machine);
     }
 
