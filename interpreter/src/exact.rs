@@ -82,7 +82,8 @@ impl Exact {
         self.get(slot).map_or(0, |deltas| deltas.lane(lane))
     }
 
-    fn set(&mut self, slot: Slot, deltas: Option<Deltas>) {
+    /// Gives a slot its differences; none where all lanes are what they would be.
+    pub fn set(&mut self, slot: Slot, deltas: Option<Deltas>) {
         match deltas.filter(|deltas| deltas.lanes.iter().any(|&delta| delta != 0)) {
             Some(deltas) => self.slots.insert(slot, deltas),
             None => self.slots.remove(&slot),

@@ -35,7 +35,8 @@ pub const MAX_PLACED: usize = 8;
 impl Chain {
     /// True if something goes along with the lanes.
     fn is_followed(&self, machine: &Machine<'_>) -> bool {
-        machine.taint.is_active() || machine.exact.is_active()
+        let ordered = machine.ordered.is_some() || machine.context.memory.compare.is_some();
+        machine.taint.is_active() || machine.exact.is_active() || ordered && !self.placed.is_empty()
     }
 
     /// True if all accesses are beyond doubt, and none has to wait until another has done all of its lanes.

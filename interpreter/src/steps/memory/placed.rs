@@ -8,10 +8,12 @@
 //! Such an access may also be a member of a chain, and then does a block of its lanes at a time. A chain asks
 //! beforehand whether it is beyond doubt ([`Step::reach`]).
 
+use crate::access::Piece;
 use crate::forms::Sum;
 use crate::frame::{Frame, Provenance, Slot, Tensor, Tile, sign_extend};
 use crate::kind::{Kind, Lane};
 use crate::machine::{Flow, Machine, Stop};
+use crate::races::Touch;
 use crate::steps::atomic;
 use crate::tape::{Code, Effect, Inst, Step};
 use crate::with_width;
@@ -201,9 +203,10 @@ impl Place {
         let pointers = plain.ins[0];
         // Undefined lanes of whatever had these slots before are not theirs.
         let rooms = 1 + usize::from(!self.masks.is_empty());
-        plain.ins[..rooms]
-            .iter()
-            .for_each(|&room| machine.taint.set(room, None));
+        plain.ins[..rooms].iter().for_each(|&room| {
+            machine.taint.set(room, None);
+            machine.exact.set(room, None);
+        });
         machine.frame.set_sum(pointers, sum, 8, |_, _| {});
         machine
             .frame
@@ -304,6 +307,7 @@ impl PlacedLoad {
         let (first, count) = window(inst, machine, place);
         atomic::flush_before_tensor(machine, place.tensor);
         if place.rows * place.columns == 1 && !all.is_empty() {
+            note_touch(machine, inst, place, &all, elem, Touch::Read);
             let mut value = T::from_bits(0);
             let shared = &machine.context.memory.shared;
             shared.read(all.allocation, all.offset, std::slice::from_mut(&mut value));
@@ -314,6 +318,7 @@ impl PlacedLoad {
             true => all,
             false => all.part(place, elem, first, count),
         };
+        note_touch(machine, inst, place, &part, elem, Touch::Read);
         let other = self.other.then(|| inst.ins[0]);
         let mut buffer = machine.frame.take::<T>(out, count);
         let lanes = buffer.lanes::<T>(count);
@@ -394,7 +399,7 @@ fn fill_around<T: Lane>(
 
 impl Step for PlacedLoad {
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
-        let done = !machine.taint.is_active() && with_width!(self.kind, T => self.run_as::<T>(inst, machine));
+        let done = !is_followed(machine) && with_width!(self.kind, T => self.run_as::<T>(inst, machine));
         if done {
             return Ok(Flow::Next);
         }
@@ -447,12 +452,20 @@ pub struct PlacedStore {
 }
 
 impl PlacedStore {
+    /// Where the active lanes are, if all of them are beyond doubt and no two at one place.
+    #[inline]
+    fn rectangle(&self, inst: &Inst, machine: &Machine<'_>) -> Option<Rectangle> {
+        let found = self.place.rectangle(inst, machine, self.kind.bytes(), true)?;
+        let apart = found.rows.len() <= 1 || self.place.stride >= found.columns.len() * self.kind.bytes();
+        apart.then_some(found)
+    }
+
     /// False if anything is in doubt: nothing was done.
     #[inline]
     fn run_as<T: Lane>(&self, inst: &Inst, machine: &mut Machine<'_>) -> bool {
         let place = &self.place;
         let elem = size_of::<T>();
-        let Some(all) = place.rectangle(inst, machine, elem, true) else {
+        let Some(all) = self.rectangle(inst, machine) else {
             return false;
         };
         let (first, count) = window(inst, machine, place);
@@ -489,8 +502,53 @@ impl PlacedStore {
             }
         }
         note(machine, &part, place.stride, columns * elem);
+        note_touch(machine, inst, place, &part, elem, Touch::Write);
         true
     }
+}
+
+/// True if something goes along with the lanes, or more is to be known of accesses than where they are.
+#[inline]
+fn is_followed(machine: &Machine<'_>) -> bool {
+    machine.taint.is_active()
+        || machine.exact.is_active()
+        || machine.ordered.is_some()
+        || machine.context.memory.compare.is_some()
+}
+
+/// Notes rows as touched, to find races.
+#[inline]
+fn note_touch(
+    machine: &mut Machine<'_>,
+    inst: &Inst,
+    place: &Place,
+    part: &Rectangle,
+    elem: usize,
+    touch: Touch,
+) {
+    let memory = &machine.context.memory;
+    if part.is_empty() || !memory.races.watched.contains(part.allocation) {
+        return;
+    }
+    let together = place.stride == part.columns.len() * elem || part.rows.len() == 1;
+    let (rows, count) = match together {
+        true => (1, part.rows.len() * part.columns.len()),
+        false => (part.rows.len(), part.columns.len()),
+    };
+    let mut noted = std::mem::take(&mut machine.sink.noted);
+    for i in 0..rows {
+        let piece = Piece {
+            lane: 0,
+            count,
+            allocation: part.allocation,
+            tensor: place.tensor,
+            offset: part.offset + i * place.stride,
+        };
+        memory
+            .races
+            .note(memory, &mut noted, elem, piece, inst.at, touch, machine.linear);
+    }
+    machine.sink.noted = noted;
 }
 
 /// Notes rows as written.
@@ -511,7 +569,7 @@ fn note(machine: &mut Machine<'_>, part: &Rectangle, stride: usize, bytes: usize
 
 impl Step for PlacedStore {
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
-        let done = !machine.taint.is_active() && with_width!(self.kind, T => self.run_as::<T>(inst, machine));
+        let done = !is_followed(machine) && with_width!(self.kind, T => self.run_as::<T>(inst, machine));
         if done {
             return Ok(Flow::Next);
         }
@@ -527,7 +585,7 @@ impl Step for PlacedStore {
     }
 
     fn reach(&self, inst: &Inst, machine: &Machine<'_>) -> Option<Reach> {
-        let rectangle = self.place.rectangle(inst, machine, self.kind.bytes(), true)?;
+        let rectangle = self.rectangle(inst, machine)?;
         Some(self.place.reach(rectangle, self.kind.bytes(), true))
     }
 
