@@ -11,8 +11,10 @@
 use crate::access::Piece;
 use crate::forms::Sum;
 use crate::frame::{Frame, Provenance, Slot, Tensor, Tile, sign_extend};
+use crate::hunt;
 use crate::kind::{Kind, Lane};
 use crate::machine::{Flow, Machine, Stop};
+use crate::print;
 use crate::races::Touch;
 use crate::steps::atomic;
 use crate::tape::{Code, Effect, Inst, Step};
@@ -478,6 +480,17 @@ impl PlacedStore {
         let memory = &machine.context.memory;
         let (columns, rows) = (part.columns.len(), part.rows.len());
         let width = place.columns.min(count);
+        let start =
+            (part.rows.start - first / place.columns) * width + part.columns.start - first % place.columns;
+        let (value, kind) = (inst.ins[0], self.kind);
+        if memory.specials && kind.is_float() && hunt::has_special(machine, value, kind, count) {
+            let bits = |lane: usize| print::bits(&machine.frame, value, kind, count, lane);
+            let mut lanes =
+                (0..rows).flat_map(|row| (0..columns).map(move |column| start + row * width + column));
+            if lanes.any(|lane| !hunt::float(bits(lane), kind).is_finite()) {
+                machine.sink.suspects.add(machine.linear);
+            }
+        }
         match machine.frame.tile::<T>(inst.ins[0], count) {
             Tile::Uniform(value) => {
                 let row = [value; 64];
@@ -490,8 +503,6 @@ impl PlacedStore {
                 }
             }
             Tile::Dense(lanes) => {
-                let start = (part.rows.start - first / place.columns) * width + part.columns.start
-                    - first % place.columns;
                 memory.shared.write_rows(
                     part.allocation,
                     part.offset,
