@@ -137,7 +137,11 @@ fn on_device(device: &Device, built: &Built) -> Result<(Vec<Vec<u8>>, Vec<Fault>
     let memory = built.case.memory();
     let mut memory: Memory = memory.map_err(|e| Trouble::Wrong(e.message().unwrap_or("?").to_string()))?;
     let loaded = device.load(kernel, &built.image).map_err(wrong)?;
-    let mut buffers = device.upload(&memory, tensors).map_err(wrong)?;
+    // What is not copied to a GPU is told as what no code is generated for.
+    let mut buffers = device.upload(&memory, tensors).map_err(|e| match e.kind {
+        tilescope_diagnostics::ErrorKind::Unsupported => Trouble::Refused(text(e)),
+        _ => Trouble::Wrong(text(e)),
+    })?;
     device.scratch(&mut buffers, kernel, launch).map_err(wrong)?;
     if kernel.slots > 0 {
         device

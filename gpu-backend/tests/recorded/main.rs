@@ -18,7 +18,7 @@ fn main() {
     let arguments = Arguments::from_args();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut launches = HashMap::new();
-    for folder in ["kernels", "tests/pass"] {
+    for folder in ["kernels", "tests/pass", "gpu-backend/tests/data"] {
         find(&root.join(folder), &mut launches);
     }
     let mut trials = Vec::new();
