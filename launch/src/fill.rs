@@ -218,7 +218,7 @@ pub(crate) fn elements(fill: &Fill, seed: u64, tensor: &Tensor, first: u64, pack
         }
         Fill::Tiny { limit, sign } => each(dtype, first, packed, |k| {
             let [word, other] = stream.words(k);
-            word % limit | if other & 1 == 1 { sign } else { 0 }
+            (word % limit) | if other & 1 == 1 { sign } else { 0 }
         }),
         Fill::Extreme => {
             let values = extremes(dtype);
