@@ -4,17 +4,19 @@
 //! tensor. A run is one exact bounds check and a copy. Where a run is at fault, its lanes are judged one by
 //! one: a faulty load lane is 0, a faulty store lane is dropped, and both are reported.
 
+mod carry;
+
+pub use carry::{load, store};
+
 use crate::analysis::pointees::Storages;
-use crate::checks::duplicate;
 use crate::forms::Sum;
 use crate::frame::{Form, Provenance, Slot, Tensor, Tile};
 use crate::initialised::Initialised;
-use crate::kind::{Bool, Lane};
+use crate::kind::Bool;
 use crate::machine::Machine;
 use crate::ordered;
 use crate::races::{Compare, Touch, Watch};
 use crate::sink::{AccessKind, Detail, Key};
-use crate::steps::atomic;
 use crate::stored::StoredPointers;
 use crate::tensor_memory::Shared;
 use crate::view::View;
@@ -627,199 +629,4 @@ pub fn note_touch(machine: &mut Machine<'_>, access: Access, touch: Touch) {
             .note(memory, &mut noted, access.elem, piece, at, touch, linear);
     });
     machine.sink.noted = noted;
-}
-
-/// Loads into `out`; masked-off lanes take `other`, or 0.
-pub fn load<T: Lane>(machine: &mut Machine<'_>, access: Access, other: Option<Slot>, out: Slot) {
-    atomic::flush_before(machine, access);
-    let lanes = access.lanes;
-    let form = (
-        machine.frame.uniform(access.pointers),
-        access.mask.map(|m| machine.frame.uniform(m)),
-    );
-    if let (Some(_), None | Some(Some(1))) = form {
-        // One address, all lanes active: one element for all.
-        let mut value = T::from_bits(0);
-        let single = Access { lanes: 1, ..access };
-        let faults = single.checked(machine, |memory, piece| {
-            memory
-                .shared
-                .read(piece.allocation, piece.offset, std::slice::from_mut(&mut value));
-        });
-        // A fault is one of each lane, so it is left to what follows.
-        if faults.is_empty() {
-            machine.frame.set_uniform(out, value.to_bits());
-            return;
-        }
-    }
-    if let Some(Some(0)) = form.1 {
-        match other {
-            Some(other) => machine.frame.copy(other, out, lanes * size_of::<T>()),
-            None => machine.frame.set_uniform(out, 0),
-        }
-        return;
-    }
-    let all_active = matches!(form.1, None | Some(Some(1)));
-    let mut buffer = machine.frame.take::<T>(out, lanes);
-    let result = buffer.lanes::<T>(lanes);
-    // Active lanes are all written below, faulty ones too.
-    let inactive = match access.mask.map(|mask| machine.frame.form(mask)) {
-        _ if all_active => [0..0, 0..0],
-        Some(Form::Box(mask)) if mask.rows == 1 => [0..mask.lo as usize, mask.hi as usize..lanes],
-        _ => [0..lanes, 0..0],
-    };
-    for part in inactive {
-        match other.map(|other| machine.frame.tile::<T>(other, lanes)) {
-            Some(Tile::Uniform(value)) => result[part].fill(value),
-            Some(Tile::Dense(values)) => result[part.clone()].copy_from_slice(&values[part]),
-            None => result[part].fill(T::from_bits(0)),
-        }
-    }
-    let (scattered, strided) = match all_active {
-        true => (access.scattered(machine), access.strided(machine)),
-        false => (None, None),
-    };
-    let memory = &machine.context.memory;
-    if let Some((target, sum, vector)) = strided {
-        let (row, stride) = sum.innermost();
-        for (i, row_lanes) in result.chunks_exact_mut(row).enumerate() {
-            let mut address = sum.at(i * row, vector);
-            for lane in row_lanes {
-                let offset = (address as u64 - target.base) as usize;
-                memory
-                    .shared
-                    .read(target.allocation, offset, std::slice::from_mut(lane));
-                address += stride;
-            }
-        }
-    } else if let Some((target, pointers)) = scattered {
-        for (lane, pointer) in result.iter_mut().zip(pointers) {
-            let offset = (pointer - target.base) as usize;
-            memory
-                .shared
-                .read(target.allocation, offset, std::slice::from_mut(lane));
-        }
-    } else {
-        let doubtful = access.pieces(machine, |memory, piece| {
-            memory.shared.read(
-                piece.allocation,
-                piece.offset,
-                &mut result[piece.lane..piece.lane + piece.count],
-            );
-        });
-        if doubtful {
-            clear_faulty(machine, access, result);
-        }
-    }
-    let bits = result[0].to_bits();
-    machine.frame.put(out, buffer);
-    if lanes == 1 {
-        machine.frame.set_uniform(out, bits);
-    }
-}
-
-/// Sets active lanes that must not be read to 0.
-fn clear_faulty<T: Lane>(machine: &Machine<'_>, access: Access, result: &mut [T]) {
-    let memory = &machine.context.memory;
-    access.runs(machine, |run| {
-        for i in 0..run.count {
-            let address = run.address.wrapping_add((access.elem * i) as u64);
-            if let Verdict::Fault(_) = memory.judge(run.tensor, access.kind, address, access.elem as u64) {
-                result[run.lane + i] = T::from_bits(0);
-            }
-        }
-    });
-}
-
-/// Lanes of a splat that are written at once.
-const SPLAT: usize = 64;
-
-/// Stores the lanes of `value`; where several lanes hit one address, the highest wins.
-pub fn store<T: Lane>(machine: &mut Machine<'_>, access: Access, value: Slot) {
-    let slot = value;
-    atomic::flush_before(machine, access);
-    machine.wrote = true;
-    if machine.context.memory.compare.is_some() {
-        compare::<T>(machine, access, value);
-        return;
-    }
-    let mut written = std::mem::take(&mut machine.sink.written);
-    let mut noted = std::mem::take(&mut machine.sink.noted);
-    let mut watched = machine.context.memory.races.watched;
-    if access.kind == AccessKind::Atomic {
-        // Noted by the atomic.
-        watched = Storages::NONE;
-    } else if machine.ordered.is_some() {
-        ordered::note(machine, access, Touch::Write);
-        watched = Storages::NONE;
-    }
-    let (at, linear) = (machine.at, machine.linear);
-    // Whether every piece begins behind the last one.
-    let (mut rising, mut reach) = (true, 0);
-    // Read in place: the value may be in the slot of the pointers (their addresses) or of the mask.
-    let value = machine.frame.tile::<T>(value, access.lanes);
-    let splat = match value {
-        Tile::Uniform(value) => [value; SPLAT],
-        Tile::Dense(_) => [T::from_bits(0); SPLAT],
-    };
-    let faults = access.checked(machine, |memory, piece| {
-        match value {
-            Tile::Dense(lanes) => {
-                let source = &lanes[piece.lane..piece.lane + piece.count];
-                memory.shared.write(piece.allocation, piece.offset, source);
-            }
-            Tile::Uniform(_) => {
-                for done in (0..piece.count).step_by(SPLAT) {
-                    let part = SPLAT.min(piece.count - done);
-                    memory.shared.write(
-                        piece.allocation,
-                        piece.offset + done * size_of::<T>(),
-                        &splat[..part],
-                    );
-                }
-            }
-        }
-        let end = piece.offset + piece.count * size_of::<T>();
-        if let Some(log) = &mut written[piece.allocation] {
-            log.add(piece.offset as u64, end as u64);
-        }
-        memory.initialised.note(piece.allocation, piece.offset, end);
-        if !watched.is_empty() {
-            memory.races.note(
-                memory,
-                &mut noted,
-                size_of::<T>(),
-                piece,
-                at,
-                Touch::Write,
-                linear,
-            );
-        }
-        rising &= piece.offset >= reach;
-        reach = end;
-    });
-    machine.sink.written = written;
-    machine.sink.noted = noted;
-    access.report(machine, faults);
-    if !rising && access.kind == AccessKind::Store && machine.context.memory.checks {
-        duplicate::look::<T>(machine, access, slot);
-    }
-}
-
-/// Compares what would be stored with what is there.
-fn compare<T: Lane>(machine: &mut Machine<'_>, access: Access, value: Slot) {
-    let tile = machine.frame.tile::<T>(value, access.lanes);
-    let _ = access.checked(machine, |memory, piece| {
-        let Some(compare) = &memory.compare else { return };
-        for i in 0..piece.count {
-            let offset = piece.offset + i * size_of::<T>();
-            if compare.is_wanted(piece.allocation, offset) {
-                let mut there = [T::from_bits(0)];
-                memory.shared.read(piece.allocation, offset, &mut there);
-                if there[0].to_bits() != tile.lane(piece.lane + i).to_bits() {
-                    compare.differs(piece.allocation);
-                }
-            }
-        }
-    });
 }

@@ -102,6 +102,12 @@ fn lifetimes(lowered: &Lowered, mentions: &Mentions) -> Lives {
     for slot in presets.chain(lowered.kept.iter().copied()) {
         lives[slot.0 as usize] = Some((0, u32::MAX));
     }
+    // What the prologue makes and nothing uses must not lie where something else does.
+    for inst in lowered.prologue.iter().chain(&lowered.first) {
+        mention(inst, &mut |slot| {
+            lives[slot.0 as usize].get_or_insert((0, u32::MAX));
+        });
+    }
     lives
 }
 

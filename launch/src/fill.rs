@@ -56,9 +56,15 @@ pub(crate) enum Fill {
     /// Small integers from -2 to 2.
     Ties,
     /// `randn` made small, with one element of other bits.
-    Except { bits: u64, scale: f64 },
+    Except {
+        bits: u64,
+        scale: f64,
+    },
     /// Bits from 1 to below `limit`, with either sign.
-    Tiny { limit: u64, sign: u64 },
+    Tiny {
+        limit: u64,
+        sign: u64,
+    },
 }
 
 impl Fill {
@@ -211,7 +217,9 @@ pub(crate) fn elements(fill: &Fill, seed: u64, tensor: &Tensor, first: u64, pack
             let at = word % tensor.elements().max(1);
             let size = dtype.bytes();
             if let Some(start) = at.checked_sub(first).and_then(|k| usize::try_from(k).ok())
-                && let Some(element) = packed.get_mut(start.saturating_mul(size)..).and_then(|p| p.get_mut(..size))
+                && let Some(element) = packed
+                    .get_mut(start.saturating_mul(size)..)
+                    .and_then(|p| p.get_mut(..size))
             {
                 element.copy_from_slice(&bits.to_le_bytes()[..size]);
             }

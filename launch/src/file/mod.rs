@@ -81,13 +81,15 @@ impl LaunchFile {
     /// Tensors of the arguments and of `[tensors]` that the file gives a float type, with that, in its order.
     pub fn float_tensors(&self) -> Vec<(&str, Dtype)> {
         let entries = self.launches.iter().flat_map(|launch| &launch.args);
-        let floats = entries.chain(&self.tensors).filter_map(|entry| match &entry.kind {
-            EntryKind::Tensor(spec) => {
-                let dtype = spec.dtype.filter(|dtype| dtype.is_float())?;
-                Some((entry.name.as_str(), dtype))
-            }
-            _ => None,
-        });
+        let floats = entries
+            .chain(&self.tensors)
+            .filter_map(|entry| match &entry.kind {
+                EntryKind::Tensor(spec) => {
+                    let dtype = spec.dtype.filter(|dtype| dtype.is_float())?;
+                    Some((entry.name.as_str(), dtype))
+                }
+                _ => None,
+            });
         floats.collect()
     }
 

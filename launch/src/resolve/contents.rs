@@ -20,7 +20,9 @@ pub(super) fn contents(
 ) -> Result<Contents> {
     Ok(match &slot.spec.origin {
         Origin::Default if role == Role::Out => Contents::Uninit,
-        Origin::Default if dtype.is_float() => Contents::Fill(case.map_or(Fill::Randn, |case| Fill::of_case(case, dtype))),
+        Origin::Default if dtype.is_float() => {
+            Contents::Fill(case.map_or(Fill::Randn, |case| Fill::of_case(case, dtype)))
+        }
         Origin::Default | Origin::Pointers(_) | Origin::ViewOf(_) => Contents::Zeros,
         Origin::File { path, key } => Contents::File {
             path: path.clone(),

@@ -204,7 +204,9 @@ impl<'a> Resolver<'a> {
             let scope = self.scope_of(slot, vars, scopes);
             let spec = slot.spec;
             let name = &slot.entry.name;
-            let dtype = given(&self.overrides.dtypes, name).or(spec.dtype).unwrap_or(Dtype::U64);
+            let dtype = given(&self.overrides.dtypes, name)
+                .or(spec.dtype)
+                .unwrap_or(Dtype::U64);
             let shape = match (&spec.shape, &spec.origin) {
                 (Some(shape), _) => dimensions(scope, shape, true)?,
                 (None, Origin::Pointers(names)) => vec![names.len() as i64],
@@ -218,7 +220,8 @@ impl<'a> Resolver<'a> {
             let offset = optional(scope, &spec.offset)?;
             let mut layout = self.layout(slot, shape, strides, offset)?;
             let slack = self.overrides.slack.iter().find(|(of, ..)| of == name);
-            let (before, behind) = slack.map_or((0, 0), |&(_, before, behind)| (before.max(0), behind.max(0)));
+            let (before, behind) =
+                slack.map_or((0, 0), |&(_, before, behind)| (before.max(0), behind.max(0)));
             if before > 0 {
                 let offset = layout.offset.saturating_add(before);
                 layout = self.layout(slot, layout.shape, Some(layout.strides), Some(offset))?;
