@@ -108,11 +108,12 @@ fn declare(e: &mut Emitter<'_>, function: &Function, op: OpId, value: ValueId) -
     }
 }
 
-fn name_of(bound: &Bound) -> &str {
+/// The C++ variable that holds a value; none for formulas: what they are called may be a variable's name too.
+fn variable_of(bound: &Bound) -> Option<&str> {
     match bound {
-        Bound::Scalar(name) => name,
-        Bound::Tile(tile) => &tile.name,
-        Bound::Block(_) => "",
+        Bound::Scalar(name) => Some(name),
+        Bound::Tile(tile) => matches!(tile.kind, TileKind::Array { .. }).then_some(&tile.name),
+        Bound::Block(_) => None,
     }
 }
 
@@ -145,10 +146,11 @@ fn assign(
             }
             continue;
         }
-        if name_of(&source) == name_of(target) {
+        let held = variable_of(&source);
+        if held.is_some() && held == variable_of(target) {
             continue;
         }
-        let clashes = targets.iter().any(|t| name_of(t) == name_of(&source));
+        let clashes = held.is_some() && targets.iter().any(|t| variable_of(t) == held);
         match (target, source) {
             (Bound::Scalar(name), Bound::Scalar(text)) => {
                 let text = match clashes {
