@@ -147,7 +147,9 @@ pub fn compile(name: &str, case: &Case, generated: &Generated) -> Result<PathBuf
         .args([
             "-std=c++17",
             "-O1",
-            "-w",
+            // A variable that generated code forgets to set is mostly zero, and mostly goes unnoticed.
+            "-Werror=uninitialized",
+            "-Werror=maybe-uninitialized",
             "-ffp-contract=off",
             "-fwrapv",
             "-fno-strict-aliasing",
