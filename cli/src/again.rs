@@ -35,8 +35,12 @@ pub fn chosen(list: &[String], count: u64) -> Result<Vec<u64>> {
             Some((first, last)) => (number(first)?, number(last)?),
             None => (number(item)?, number(item)?),
         };
-        if first > last || last >= count {
-            return Err(wrong(item, format!("is outside the grid of {count} programs")));
+        if first > last {
+            return Err(wrong(item, "ends before it begins".into()).help(format!("write {last}-{first}")));
+        }
+        if last >= count {
+            let error = wrong(item, format!("is outside the grid of {count} programs"));
+            return Err(error.help("programs are numbered from 0; the last one is called `last`"));
         }
         if last - first >= MOST || programs.len() as u64 >= MOST {
             return Err(wrong(item, format!("names more than {MOST} programs")));
