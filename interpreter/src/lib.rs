@@ -6,7 +6,7 @@
 //!
 //! [`Prepared::new`] lowers a kernel for a launch; [`Prepared::run`] runs the grid on the launch's
 //! memory. Neither prints, reads a file, or knows the time. The same input gives the same bits and the
-//! same findings for any number of threads, unless programs race by plain loads and stores (not checked yet).
+//! same findings for any number of threads, but for what programs that race leave in memory; the races are findings.
 
 pub mod access;
 pub mod analysis;

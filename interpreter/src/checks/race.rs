@@ -3,7 +3,7 @@
 //! where programs synchronise.
 //!
 //! Exact at any size: no access is left out. Of each tensor the worst race is told (two writes before a read and a
-//! write, then the first program), with a note if others race there too: they have one cause more often than not.
+//! write, then the first program); others there have one cause with it more often than not, and are not told.
 //! A race is benign if a second run, whose stores are compared with what memory holds, finds no other value;
 //! kernels that read what they write, or update it atomically, are not run again, and count as not benign.
 
