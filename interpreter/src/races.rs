@@ -2,10 +2,10 @@
 //!
 //! Programs of a grid run in any order, so two of them that touch the same bytes race if one writes and no
 //! atomic orders them. Where no atomic's result is used nothing orders programs at all, and it is enough to know,
-//! per byte and instruction, which programs touched it. A worker writes runs of bytes down as [`Strip`]s: one
+//! per byte and instruction, which programs touched it. A worker writes runs of bytes down as `Strip`s: one
 //! strip holds the rows of a tile, or the blocks of thousands of neighbouring programs. Where accesses are
 //! scattered, strips become [`Cells`], three numbers per element that all workers share: the lowest, second
-//! lowest and highest program. Both give the same [`Segment`]s, whatever the number of threads.
+//! lowest and highest program. Both give the same `Segment`s, whatever the number of threads.
 //!
 //! Launches whose programs synchronise are judged while they run ([`crate::ordered`]).
 
