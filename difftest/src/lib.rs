@@ -9,6 +9,7 @@
 
 pub mod case;
 mod compare;
+pub mod generate;
 mod search;
 pub mod twin;
 

@@ -1,4 +1,4 @@
-//! Tasks for developers: `cargo xtask ci | bless | tidy | ops | language | screens | keys | bench | gpu`.
+//! Tasks for developers: `cargo xtask ci | bless | tidy | ops | language | screens | keys | bench | gpu | fuzz`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
@@ -26,6 +26,8 @@ usage: cargo xtask TASK
   keys      press keys in the debugger on every example, and say how long each took
   bench     time the interpreter beside Triton's own and PyTorch: [--python PATH] [--write] [--plot] [NAME...], see
             docs/benchmarks.md
+  fuzz      make random kernels and run them by all paths: --minutes M [--seed S] [--shard I/N] [--out DIR] |
+            --replay FILE.launch.toml | --merge A.json B.json ...; exit status 1 where paths disagree
   gpu       build the folder that tests and times the GPU backend on a machine with a GPU: [--dev]";
 
 fn main() -> ExitCode {
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         "screens" => screens::draw(&root()),
         "keys" => screens::time(&root()),
         "bench" => bench::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
+        "fuzz" => return fuzz(),
         "gpu" => gpu::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         _ => {
             eprintln!("{USAGE}");
@@ -88,6 +91,37 @@ fn bless() -> Result<()> {
     cargo(&["test", "--workspace"], &[("BLESS", "1")])?;
     ops::write(&root())?;
     language::write(&root())
+}
+
+/// Runs the fuzzer, which is built apart: it is the only task that needs the engines. Its exit status is this one's.
+fn fuzz() -> ExitCode {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let ran = Command::new(cargo)
+        .args([
+            "run",
+            "--quiet",
+            "--profile",
+            "quick",
+            "--package",
+            "tilescope-difftest",
+            "--example",
+            "fuzz",
+            "--",
+        ])
+        .args(std::env::args_os().skip(2))
+        .status();
+    match ran {
+        Ok(status) => ExitCode::from(
+            status
+                .code()
+                .and_then(|code| u8::try_from(code).ok())
+                .unwrap_or(2),
+        ),
+        Err(error) => {
+            eprintln!("error: cannot start cargo: {error}");
+            ExitCode::from(2)
+        }
+    }
 }
 
 fn tidy() -> Result<()> {
