@@ -336,6 +336,17 @@ impl Known {
                 }),
                 _ => None,
             },
+            // A truth value is 0 or 1 here, and 0 or -1 to what reads it as a signed number.
+            OpCode::ExtSI if one.as_ref().is_some_and(|(_, from)| bits(*from) == 1) => one.map(|(x, _)| {
+                let range = x.range.map(|(low, high)| (-high, -low));
+                match range {
+                    Some((low, high)) if low == high => Facts::number(ty, low),
+                    _ => Facts {
+                        range,
+                        ..pointwise(&[x])
+                    },
+                }
+            }),
             OpCode::ExtSI | OpCode::IndexCast => one.map(|(x, _)| x),
             OpCode::ExtUI | OpCode::TruncI | OpCode::IndexCastUi => one.and_then(|(x, from)| {
                 let fits = x.range.is_some_and(|(low, high)| {
@@ -354,12 +365,17 @@ impl Known {
             }),
             OpCode::SubI => two.map(|((a, _), (b, _))| subtract(&a, &b, ty)),
             OpCode::MulI => two.map(|((a, _), (b, _))| multiply(&a, &b, ty)),
+            OpCode::DivSI | OpCode::RemSI if bits(ty) == 1 => two.map(|((a, _), (b, _))| pointwise(&[a, b])),
             OpCode::DivSI | OpCode::DivUI => two.map(|((a, _), (b, _))| divide(&a, &b)),
             OpCode::RemSI | OpCode::RemUI => two.map(|((a, _), (b, _))| remainder(&a, &b)),
             OpCode::CmpI => match op.attrs {
-                Attrs::CmpI(predicate) => two.map(|((a, _), (b, _))| compare(&a, &b, predicate)),
+                Attrs::CmpI(predicate) => two.map(|((a, from), (b, _))| match bits(from) {
+                    1 => compare(&a, &b, of_truth_values(predicate)),
+                    _ => compare(&a, &b, predicate),
+                }),
                 _ => None,
             },
+            OpCode::MinSI | OpCode::MaxSI if bits(ty) == 1 => two.map(|((a, _), (b, _))| pointwise(&[a, b])),
             OpCode::MinSI => two.map(|((a, _), (b, _))| Facts {
                 range: a.range.zip(b.range).map(|(a, b)| (a.0.min(b.0), a.1.min(b.1))),
                 ..pointwise(&[a, b])
@@ -635,6 +651,17 @@ fn compare(a: &Facts, b: &Facts, predicate: IntPredicate) -> Facts {
     facts
 }
 
+/// The comparison of 0 and 1 that a signed comparison of truth values is: true, as a signed number, is -1.
+fn of_truth_values(predicate: IntPredicate) -> IntPredicate {
+    match predicate {
+        IntPredicate::Slt => IntPredicate::Ugt,
+        IntPredicate::Sle => IntPredicate::Uge,
+        IntPredicate::Sgt => IntPredicate::Ult,
+        IntPredicate::Sge => IntPredicate::Ule,
+        other => other,
+    }
+}
+
 /// The outcome of a comparison that bounds decide.
 fn decided(a: Option<(i64, i64)>, b: Option<(i64, i64)>, predicate: IntPredicate) -> Option<(i64, i64)> {
     let ((a_low, a_high), (b_low, b_high)) = a.zip(b)?;
@@ -647,7 +674,9 @@ fn decided(a: Option<(i64, i64)>, b: Option<(i64, i64)>, predicate: IntPredicate
         IntPredicate::Sle => less_equal,
         IntPredicate::Ule if unsigned_alike => less_equal,
         IntPredicate::Sgt => (a_low > b_high, a_high <= b_low),
+        IntPredicate::Ugt if unsigned_alike => (a_low > b_high, a_high <= b_low),
         IntPredicate::Sge => (a_low >= b_high, a_high < b_low),
+        IntPredicate::Uge if unsigned_alike => (a_low >= b_high, a_high < b_low),
         _ => (false, false),
     };
     match outcome {

@@ -1,26 +1,38 @@
 //! Random kernels by all paths, until a time is over: what `cargo xtask fuzz` runs.
 //!
 //! ```text
-//! fuzz [--minutes M] [--seed S] [--shard I/N] [--out DIR]
+//! fuzz [--minutes M] [--seed S] [--shard I/N] [--out DIR] [--cuda K] [--python PATH]
 //! fuzz --replay FILE.launch.toml      one kernel, from its files
 //! fuzz --kernel SEED --out DIR        writes the files of a seed
 //! fuzz --merge A.json B.json …        adds results up
 //! ```
 //!
-//! Kernel number K of a run has the seed S + K; shard I of N takes each Nth number from I - 1 on. Ends with 1 if paths
-//! disagree, with 2 if the command is wrong.
+//! Kernel number K of a run has the seed S + K; shard I of N takes each Nth number from I - 1 on. Each K-th exact kernel is
+//! also generated as CUDA C++ and run by the harness of the GPU backend's tests, where there is a C++ compiler (20 unless
+//! given, 0 for none). With a Python that has Triton, that reads the text of each kernel. Ends with 1 if paths disagree, with
+//! 2 if the command is wrong.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool for people")]
 
+#[path = "../../../gpu-backend/tests/cpu/case.rs"]
+#[allow(dead_code, reason = "some of it is for other tests")]
+mod case;
+#[path = "../../../gpu-backend/tests/cpu/compile.rs"]
+#[allow(dead_code, reason = "some of it is for other tests")]
+mod compile;
+mod cuda;
 mod paths;
 mod report;
+mod triton;
+mod twin;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use paths::{Disagreement, Verdict};
+use paths::{Disagreement, Opened};
 use report::{Found, Results};
 use tilescope_difftest::generate::{self, Generated};
+use triton::Triton;
 
 /// What the command line says.
 struct Arguments {
@@ -31,6 +43,9 @@ struct Arguments {
     kernel: Option<u64>,
     replay: Option<PathBuf>,
     merge: Vec<PathBuf>,
+    /// Each so-many-th exact kernel goes to the C++ compiler.
+    cuda: u64,
+    python: Option<PathBuf>,
 }
 
 fn arguments() -> Result<Arguments, String> {
@@ -42,6 +57,8 @@ fn arguments() -> Result<Arguments, String> {
         kernel: None,
         replay: None,
         merge: Vec::new(),
+        cuda: 20,
+        python: None,
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -55,6 +72,8 @@ fn arguments() -> Result<Arguments, String> {
             "--minutes" => parsed.minutes = value.parse().map_err(|_| format!("--minutes {value}"))?,
             "--seed" => parsed.seed = value.parse().map_err(wrong)?,
             "--kernel" => parsed.kernel = Some(value.parse().map_err(wrong)?),
+            "--cuda" => parsed.cuda = value.parse().map_err(wrong)?,
+            "--python" => parsed.python = Some(value.into()),
             "--out" => parsed.out = value.into(),
             "--replay" => parsed.replay = Some(value.into()),
             "--shard" => {
@@ -80,7 +99,7 @@ fn main() -> ExitCode {
             return Ok(results.disagreements.is_empty());
         }
         if let Some(path) = &arguments.replay {
-            return replay(path);
+            return replay(path, &arguments);
         }
         if let Some(seed) = arguments.kernel {
             let generated = generate::kernel(seed).map_err(|e| e.to_string())?;
@@ -113,13 +132,13 @@ fn write(folder: &Path, name: &str, generated: &Generated) -> Result<String, Str
 }
 
 /// Runs the kernel of two files by all paths.
-fn replay(launch: &Path) -> Result<bool, String> {
+fn replay(launch: &Path, arguments: &Arguments) -> Result<bool, String> {
     let read = |path: &Path| std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()));
     let kernel = launch.to_string_lossy().replace(".launch.toml", ".ttir");
     let opened = paths::open(&read(Path::new(&kernel))?, &read(launch)?).map_err(|e| e.to_string())?;
-    match paths::run_all(&opened) {
-        Ok(Ok(_)) => println!("all paths agree"),
-        Ok(Err(why)) => println!("not run: {why}"),
+    let mut runner = Runner::new(arguments)?;
+    match runner.paths(&opened, launch, paths::is_exact(&opened.module)) {
+        Ok(()) => runner.results.print(),
         Err(Disagreement { path, what }) => {
             println!("{path}: {what}");
             return Ok(false);
@@ -128,12 +147,153 @@ fn replay(launch: &Path) -> Result<bool, String> {
     Ok(true)
 }
 
+/// Runs kernels by the paths that there are, and counts.
+struct Runner {
+    results: Results,
+    out: PathBuf,
+    cuda: u64,
+    /// Exact kernels so far.
+    exact: u64,
+    triton: Option<Triton>,
+}
+
+impl Runner {
+    fn new(arguments: &Arguments) -> Result<Runner, String> {
+        let mut cuda = arguments.cuda;
+        if cuda > 0 && compile::compiler().is_none() {
+            println!("no C++ compiler is found (set CXX): generated CUDA is not run");
+            cuda = 0;
+        }
+        std::fs::create_dir_all(&arguments.out).map_err(|e| format!("{}: {e}", arguments.out.display()))?;
+        Ok(Runner {
+            results: Results::default(),
+            out: arguments.out.clone(),
+            cuda: if arguments.replay.is_some() {
+                cuda.min(1)
+            } else {
+                cuda
+            },
+            exact: 0,
+            triton: arguments.python.as_deref().map(Triton::start).transpose()?,
+        })
+    }
+
+    /// Runs the kernel of a seed by all paths.
+    fn seed(&mut self, seed: u64) -> Result<Option<Found>, String> {
+        let found = |(path, what, files)| Found {
+            seed,
+            path,
+            what,
+            files,
+        };
+        let generated = match generate::kernel(seed) {
+            Ok(generated) => generated,
+            Err(error) => {
+                return Ok(Some(found((
+                    "generator".into(),
+                    error.to_string(),
+                    String::new(),
+                ))));
+            }
+        };
+        for (code, count) in generated.operations() {
+            *self.results.operations.entry(code.to_string()).or_insert(0) += count;
+        }
+        let judged = match paths::read_back(&generated) {
+            Ok(opened) => {
+                // The harness and Triton read files.
+                let files = write(&self.out, "current", &generated)?;
+                self.paths(
+                    &opened,
+                    Path::new(&format!("{files}.launch.toml")),
+                    generated.exact,
+                )
+            }
+            Err(disagreement) => Err(disagreement),
+        };
+        match judged {
+            Ok(()) => Ok(None),
+            Err(first) => {
+                let files = write(&self.out, &format!("kernel-{seed}"), &generated)?;
+                let files = match self.smaller(&generated, &first.path)? {
+                    Some(small) => write(&self.out, &format!("kernel-{seed}-small"), &small)?,
+                    None => files,
+                };
+                Ok(Some(found((first.path, first.what, files))))
+            }
+        }
+    }
+
+    /// The smallest kernel found on which the same path disagrees.
+    fn smaller(&mut self, generated: &Generated, path: &str) -> Result<Option<Generated>, String> {
+        if path == "text" || path == "triton" && self.triton.is_none() {
+            return Ok(None);
+        }
+        let (exact, cuda) = (std::mem::take(&mut self.exact), self.cuda);
+        self.cuda = u64::from(path == "cuda");
+        let counted = std::mem::take(&mut self.results);
+        let questions = if path == "cuda" { 250 } else { 2000 };
+        let small = generate::shrink(generated, questions, &mut |candidate| {
+            let Ok(opened) = paths::read_back(candidate) else {
+                return false;
+            };
+            let Ok(files) = write(&self.out, "candidate", candidate) else {
+                return false;
+            };
+            let judged = self.paths(
+                &opened,
+                Path::new(&format!("{files}.launch.toml")),
+                candidate.exact,
+            );
+            judged.is_err_and(|disagreement| disagreement.path == path)
+        });
+        (self.exact, self.cuda, self.results) = (exact, cuda, counted);
+        Ok(Some(small))
+    }
+
+    /// Runs an opened kernel, which lies in files too, by all paths.
+    fn paths(&mut self, opened: &Opened, launch: &Path, exact: bool) -> Result<(), Disagreement> {
+        let left = match paths::run_all(opened, &paths::ways())? {
+            Ok(left) => left,
+            Err(why) => {
+                self.results.count(format!("interpreter refuses: {why}"));
+                return Ok(());
+            }
+        };
+        self.results.count("interpreter");
+        match twin::check(opened, &left)? {
+            None => self.results.count("twin"),
+            Some(why) => self.results.count(format!("twin refuses: {why}")),
+        }
+        if let Some(triton) = &mut self.triton {
+            let kernel = launch.to_string_lossy().replace(".launch.toml", ".ttir");
+            match triton.refuses(Path::new(&kernel)) {
+                Ok(None) => self.results.count("triton"),
+                Ok(Some(what)) | Err(what) => {
+                    return Err(Disagreement {
+                        path: String::from("triton"),
+                        what,
+                    });
+                }
+            }
+        }
+        self.exact += u64::from(exact);
+        if exact && self.cuda > 0 && self.exact.is_multiple_of(self.cuda) {
+            match cuda::check(launch, &self.out.join("cuda"))? {
+                None => self.results.count("cuda"),
+                Some(why) => self.results.count(format!("cuda refuses: {why}")),
+            }
+        }
+        Ok(())
+    }
+}
+
 fn run(arguments: &Arguments) -> Result<bool, String> {
     let began = Instant::now();
     let limit =
         Duration::try_from_secs_f64(60.0 * arguments.minutes).map_err(|e| format!("--minutes: {e}"))?;
     let (shard, shards) = arguments.shard;
-    let mut results = Results::default();
+    let mut runner = Runner::new(arguments)?;
     let mut said = began;
     let file = arguments
         .out
@@ -145,67 +305,34 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         if began.elapsed() >= limit {
             break;
         }
-        if let Some(found) = one(seed, &mut results, &arguments.out)? {
+        if let Some(found) = runner.seed(seed)? {
             println!(
                 "seed {seed}: {}: {}\n  {}.launch.toml",
                 found.path, found.what, found.files
             );
-            results.disagreements.push(found);
+            runner.results.disagreements.push(found);
         }
-        results.kernels += 1;
-        results.seconds = began.elapsed().as_secs();
+        runner.results.kernels += 1;
+        runner.results.seconds = began.elapsed().as_secs();
         if said.elapsed() >= Duration::from_secs(60) {
             said = Instant::now();
+            let results = &runner.results;
             println!(
                 "{} s: {} kernels, {} disagreements",
                 results.seconds,
                 results.kernels,
                 results.disagreements.len()
             );
-            save(&file, &results)?;
+            save(&file, results)?;
         }
     }
-    save(&file, &results)?;
-    results.print();
+    save(&file, &runner.results)?;
+    runner.results.print();
     println!("results: {}", file.display());
-    Ok(results.disagreements.is_empty())
+    Ok(runner.results.disagreements.is_empty())
 }
 
 fn save(file: &Path, results: &Results) -> Result<(), String> {
     let wrong = |e: std::io::Error| format!("{}: {e}", file.display());
-    let folder = file.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).map_err(wrong)?;
     std::fs::write(file, format!("{:#}\n", results.to_json())).map_err(wrong)
-}
-
-/// Runs the kernel of a seed by all paths.
-fn one(seed: u64, results: &mut Results, out: &Path) -> Result<Option<Found>, String> {
-    let generated = match generate::kernel(seed) {
-        Ok(generated) => generated,
-        Err(error) => {
-            return Ok(Some(Found {
-                seed,
-                path: String::from("generator"),
-                what: error.to_string(),
-                files: String::new(),
-            }));
-        }
-    };
-    for (code, count) in generated.operations() {
-        *results.operations.entry(code.to_string()).or_insert(0) += count;
-    }
-    match paths::judge(&generated) {
-        Verdict::Agree => results.count("interpreter"),
-        Verdict::Refused(why) => results.count(format!("interpreter refuses: {why}")),
-        Verdict::Differ(Disagreement { path, what }) => {
-            let files = write(out, &format!("kernel-{seed}"), &generated)?;
-            return Ok(Some(Found {
-                seed,
-                path,
-                what,
-                files,
-            }));
-        }
-    }
-    Ok(None)
 }

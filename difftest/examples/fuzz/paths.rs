@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 
 use tilescope_diagnostics::{Error, ErrorKind, Severity, Source};
-use tilescope_difftest::generate::{Generated, NAME, Spec};
+use tilescope_difftest::generate::{Generated, NAME, Spec, is_rounded_freely};
 use tilescope_interpreter::simd::{Cpu, CpuLevel};
 use tilescope_interpreter::{Control, Lowering, Options, Prepared};
 use tilescope_ir::{FuncId, Module, VerifiedModule, text};
@@ -24,17 +24,6 @@ pub struct Disagreement {
     pub path: String,
     /// What it did, in words.
     pub what: String,
-}
-
-/// What came of a kernel.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
-    /// All paths agree.
-    Agree,
-    /// The interpreter does not run it: by name.
-    Refused(String),
-    /// They do not.
-    Differ(Disagreement),
 }
 
 /// What a run leaves behind.
@@ -120,8 +109,27 @@ impl Opened {
     }
 }
 
+/// The ways that differ most: for tests of a few seconds.
+#[allow(dead_code, reason = "of the test")]
+pub fn few_ways() -> Vec<(String, Options)> {
+    let mut ways = ways();
+    ways.retain(|(name, _)| {
+        matches!(
+            name.as_str(),
+            "stepping" | "fast, 3 threads" | "fast, scalar, without checks"
+        )
+    });
+    ways
+}
+
+/// True if nothing in the module is rounded freely, so that engines must agree to the bit.
+pub fn is_exact(module: &Module) -> bool {
+    let mut ops = module.funcs.iter().flat_map(|(_, f)| f.ops.iter());
+    ops.all(|(_, op)| !is_rounded_freely(op.code))
+}
+
 /// The ways in which the interpreter runs a kernel; all must leave the same.
-fn ways() -> Vec<(String, Options)> {
+pub fn ways() -> Vec<(String, Options)> {
     let with = |lowering, threads, checks, cpu| Options {
         lowering,
         threads: Some(threads),
@@ -180,15 +188,8 @@ pub fn texts(module: &Module, spec: &Spec) -> (String, String) {
     (text::print(module), spec.text("generated.ttir"))
 }
 
-/// Runs a kernel by all ways of the interpreter.
-pub fn judge(generated: &Generated) -> Verdict {
-    match agree(generated) {
-        Ok(refused) => refused.map_or(Verdict::Agree, Verdict::Refused),
-        Err(disagreement) => Verdict::Differ(disagreement),
-    }
-}
-
-fn agree(generated: &Generated) -> Result<Option<String>, Disagreement> {
+/// Prints a kernel, reads it back, and holds both against each other.
+pub fn read_back(generated: &Generated) -> Result<Opened, Disagreement> {
     let (kernel, launch) = texts(&generated.module, &generated.spec);
     let opened = guarded("text", || open(&kernel, &launch))?;
     let opened = opened.map_err(|e| differ("text", format!("is not read back: {e}")))?;
@@ -202,14 +203,14 @@ fn agree(generated: &Generated) -> Result<Option<String>, Disagreement> {
             format!("prints otherwise after it was read: {lines:?}"),
         ));
     }
-    Ok(run_all(&opened)?.err())
+    Ok(opened)
 }
 
 /// Runs by all ways; gives what the first one left, or why it refuses.
-pub fn run_all(opened: &Opened) -> Result<Result<Left, String>, Disagreement> {
+pub fn run_all(opened: &Opened, ways: &[(String, Options)]) -> Result<Result<Left, String>, Disagreement> {
     let mut first: Option<Result<Left, String>> = None;
-    for (path, options) in ways() {
-        let ran = guarded(&path, || opened.run(options))?;
+    for (path, options) in ways {
+        let ran = guarded(path, || opened.run(*options))?;
         let ran = match ran {
             Ok((left, fault)) => {
                 if let Some(fault) = fault.filter(|_| first.is_none()) {
@@ -218,7 +219,7 @@ pub fn run_all(opened: &Opened) -> Result<Result<Left, String>, Disagreement> {
                 Ok(left)
             }
             Err(error) if error.kind == ErrorKind::Unsupported => Err(error.message.clone()),
-            Err(error) => return Err(differ(&path, format!("an error: {error}"))),
+            Err(error) => return Err(differ(path, format!("an error: {error}"))),
         };
         let Some(expected) = &first else {
             first = Some(ran);
@@ -227,7 +228,7 @@ pub fn run_all(opened: &Opened) -> Result<Result<Left, String>, Disagreement> {
         match (expected, &ran) {
             (Ok(a), Ok(b)) => {
                 if let Some(what) = opened.difference(&a.bytes, &b.bytes) {
-                    return Err(differ(&path, what));
+                    return Err(differ(path, what));
                 }
                 if options.checks && a.findings != b.findings {
                     let (a, b) = (&a.findings, &b.findings);
@@ -241,7 +242,7 @@ pub fn run_all(opened: &Opened) -> Result<Result<Left, String>, Disagreement> {
                     ));
                 }
                 if a.prints != b.prints {
-                    return Err(differ(&path, "other prints"));
+                    return Err(differ(path, "other prints"));
                 }
             }
             (Err(a), Err(b)) if a == b => {}
@@ -250,7 +251,7 @@ pub fn run_all(opened: &Opened) -> Result<Result<Left, String>, Disagreement> {
                     r.as_ref()
                         .map_or_else(|e| format!("refuses: {e}"), |_| "runs".into())
                 };
-                return Err(differ(&path, format!("{}, where stepping {}", word(b), word(a))));
+                return Err(differ(path, format!("{}, where stepping {}", word(b), word(a))));
             }
         }
     }

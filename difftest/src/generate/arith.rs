@@ -3,7 +3,6 @@
 use tilescope_ir::attrs::{FloatPredicate, IntPredicate, PropagateNan, Rounding};
 use tilescope_ir::{Attrs, Elem, OpCode, Scalar, Type, ValueId};
 
-use super::table::is_approximate;
 use super::{Generator, is_any, is_any_float, is_float, is_int, is_int_or_truth, scalar_of};
 
 impl Generator {
@@ -11,10 +10,11 @@ impl Generator {
         let Some(class) = code.info().class else {
             return false;
         };
-        if self.exact && (is_approximate(code) || rounds_freely(code)) {
+        if self.exact && super::is_rounded_freely(code) {
             return false;
         }
         let ty = match class.is_float() {
+            true if code == OpCode::ApproxDivF => self.some_type(|s| s == Scalar::F32),
             true => self.some_type(is_float),
             false if works_on_truth_values(code) => self.some_type(is_int_or_truth),
             false => self.some_type(is_int),
@@ -287,7 +287,7 @@ fn works_on_truth_values(code: OpCode) -> bool {
 }
 
 /// Operations that engines may round in their own way, besides the elementary functions.
-fn rounds_freely(code: OpCode) -> bool {
+pub(super) fn rounds_freely(code: OpCode) -> bool {
     matches!(
         code,
         OpCode::ApproxDivF | OpCode::DivF | OpCode::RemF | OpCode::Sqrt

@@ -112,7 +112,7 @@ impl Generator {
             None => tensor,
         };
         let pointers = self.b.add_ptr(base, offsets);
-        match self.draw.percent(5) {
+        match self.draw.percent(1) {
             true => {
                 let ty = self.b.ty(pointers);
                 let int = ty.with_elem(Elem::Scalar(Scalar::I64));

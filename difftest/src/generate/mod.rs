@@ -19,6 +19,7 @@ mod memory;
 mod pool;
 mod reduce;
 mod shape;
+mod shrink;
 mod spec;
 mod table;
 
@@ -29,6 +30,7 @@ use tilescope_ir::build::FunctionBuilder;
 use tilescope_ir::{Attrs, LocId, Module, OpCode, Scalar, Type, ValueId};
 
 use draws::Draws;
+pub use shrink::shrink;
 pub use spec::{ScalarSpec, Spec, TensorSpec};
 pub use table::NOT_GENERATED;
 
@@ -44,6 +46,11 @@ pub struct Generated {
     pub spec: Spec,
     /// True if engines must agree to the bit.
     pub exact: bool,
+}
+
+/// True for element-wise operations whose results engines may round in their own way.
+pub fn is_rounded_freely(code: OpCode) -> bool {
+    table::is_approximate(code) || arith::rounds_freely(code)
 }
 
 impl Generated {

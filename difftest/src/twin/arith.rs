@@ -66,6 +66,14 @@ impl Wide<'_> {
         self.0.select(condition, constant, value)
     }
 
+    /// `error` where something is known of the operand, infinite where nothing is: a path may have NaN there, which even a
+    /// function with bounded results keeps.
+    pub(super) fn if_known(&mut self, operand: ValueId, error: ValueId) -> ValueId {
+        let infinite = self.constant(error, f64::INFINITY);
+        let known = self.compare(FloatPredicate::Olt, operand, infinite);
+        self.0.select(known, error, infinite)
+    }
+
     /// `|x| * error`, and zero without an error even where x is infinite.
     pub(super) fn scaled(&mut self, x: ValueId, error: ValueId) -> ValueId {
         let none = self.is_zero(error);

@@ -173,14 +173,16 @@ impl Rewriter<'_> {
                 return Some(w.rounded(wide, base, number, 2.0 * EXP_ULPS, rounding::FLUSHED));
             }
             Exp2 | ExpM1 | Log | Log2 | Log10 | Log1p | Sqrt | PreciseSqrt | Rsqrt | Tanh | Atan | Erf => {
-                w.monotone(code, (a.wide, a.error), wide)
+                let base = w.monotone(code, (a.wide, a.error), wide);
+                w.if_known(a.error, base)
             }
             Floor | Ceil | Trunc | Round | RoundEven => {
                 return Some(w.monotone(code, (a.wide, a.error), wide));
             }
             Sin | Cos => {
                 let two = w.constant(a.error, 2.0);
-                w.op(MinimumF, &[a.error, two])
+                let base = w.op(MinimumF, &[a.error, two]);
+                w.if_known(a.error, base)
             }
             RemF => {
                 let b = at(1)?;
@@ -189,6 +191,7 @@ impl Rewriter<'_> {
                 let size = w.abs(b.wide);
                 let all = w.add(size, b.error);
                 let base = w.unless(exact, 0.0, all);
+                let base = w.if_known(sum, base);
                 return Some(w.rounded(wide, base, number, 1.0, 0.0));
             }
             PowF => {

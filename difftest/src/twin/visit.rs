@@ -646,7 +646,8 @@ impl Rewriter<'_> {
                     let twice = w.constant(error, 2.0 * rounding::largest(number));
                     let infinite = w.constant(error, f64::INFINITY);
                     let over = w.compare(FloatPredicate::Oeq, error, infinite);
-                    self.b.select(over, twice, error)
+                    let error = w.0.select(over, twice, error);
+                    w.if_known(source.error, error)
                 } else {
                     error
                 };

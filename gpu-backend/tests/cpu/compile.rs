@@ -126,11 +126,9 @@ int main() {{
     )
 }
 
-/// Compiles; gives the program.
-pub fn compile(name: &str, case: &Case, generated: &Generated) -> Result<PathBuf, Failed> {
-    // A folder of its own, as cases are compiled at the same time.
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cpu").join(name);
-    std::fs::create_dir_all(&folder)?;
+/// Compiles in a folder of its own, as cases are compiled at the same time; gives the program.
+pub fn compile(folder: &Path, name: &str, case: &Case, generated: &Generated) -> Result<PathBuf, Failed> {
+    std::fs::create_dir_all(folder)?;
     std::fs::write(folder.join(HEADER_NAME), HEADER)?;
     std::fs::write(folder.join("cpu.h"), CPU_HEADER)?;
     let source = folder.join(format!("{name}.cpp"));

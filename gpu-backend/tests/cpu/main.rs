@@ -102,6 +102,11 @@ fn launches(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// Where a case is compiled.
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("cpu").join(name)
+}
+
 fn run(path: &Path, name: &str) -> Result<(), Failed> {
     let case = Case::open(path, &case::small(path))?;
     if case.is_huge() {
@@ -128,7 +133,7 @@ fn run(path: &Path, name: &str) -> Result<(), Failed> {
         return Ok(());
     }
     let (expected, _, printed) = case.look()?;
-    let program = compile::compile(name, &case, &generated)?;
+    let program = compile::compile(&folder(name), name, &case, &generated)?;
     let actual = compile::execute(&program, &case, &generated)?;
     if case.printed_of(&actual.printed)? != printed {
         return Err("it prints something else".into());
@@ -148,7 +153,7 @@ fn checked(path: &Path, name: &str) -> Result<(), Failed> {
     // What a lane without a value is, is for nobody to say.
     let undefined = expected.iter().any(case::leaves_undefined);
     expected.retain(|finding| CHECKS.contains(&finding.check));
-    let program = compile::compile(name, &case, &generated)?;
+    let program = compile::compile(&folder(name), name, &case, &generated)?;
     let actual = compile::execute(&program, &case, &generated)?;
     let found = case.findings_of(&actual.faults)?;
     if found != expected {

@@ -304,7 +304,8 @@ fn int_to_float(from: Kind, to: Kind, signed: bool) -> Option<Apply> {
             };
         }
         return match from {
-            Kind::Bool if signed => by!(x: Bool => f64, -f64::from(x.0)),
+            // -0.0 is not what a false lane converts to.
+            Kind::Bool if signed => by!(x: Bool => f64, 0.0 - f64::from(x.0)),
             Kind::Bool => by!(x: Bool => f64, f64::from(x.0)),
             _ => int_types!(from, from_int, None),
         };
@@ -321,7 +322,6 @@ fn int_to_float(from: Kind, to: Kind, signed: bool) -> Option<Apply> {
                 };
             }
             match from {
-                // -0.0 is not what a false lane converts to.
                 Kind::Bool if signed => by!(x: Bool => $to, <$to>::from_f32(0.0 - f32::from(x.0))),
                 Kind::Bool => by!(x: Bool => $to, <$to>::from_f32(f32::from(x.0))),
                 _ => int_types!(from, from_int, None),
