@@ -122,6 +122,8 @@ pub enum Command {
     Check(Check),
     /// Run a launch, show a summary of its outputs and write them to files
     Run(Run),
+    /// Run a launch at many sizes and on many data, compare every way to run it, and make what differs small
+    Diff(Diff),
     /// Step through a launch, forwards and backwards
     Debug(Debug),
     /// Print a kernel in another form
@@ -216,6 +218,56 @@ pub struct Check {
     /// How to run.
     #[command(flatten)]
     pub run: RunOptions,
+}
+
+/// A way to run a launch, or what its outputs are compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Path {
+    /// The interpreter with all checks; always run
+    Interpreter,
+    /// The interpreter again, operation by operation and on one thread: the same bits
+    Stepping,
+    /// The same kernel with every float widened to float64, with error bounds
+    Twin,
+    /// References and formulas of `[expect]`
+    Reference,
+    /// Data files of `[expect]`
+    File,
+}
+
+/// `tilescope diff`.
+#[derive(Debug, Args)]
+pub struct Diff {
+    /// A launch file or the name of a built-in example
+    #[arg(value_name = "LAUNCH")]
+    pub launch: String,
+    /// How many cases to draw from the ranges and choices of the launch file
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
+    pub cases: u32,
+    /// Of the cases drawn: the same seed draws the same ones
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub seed: u64,
+    /// Run this one case, in the words of a report: n=65,fill=ties,seed=3
+    #[arg(long, value_name = "CASE")]
+    pub replay: Option<String>,
+    /// What is compared [default: all]
+    #[arg(long, value_enum, value_name = "LIST", value_delimiter = ',')]
+    pub paths: Vec<Path>,
+    /// Form of the report
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Also write the report to this file: .json, .sarif, .xml (JUnit) or .txt (may be given several times)
+    #[arg(long, value_name = "FILE")]
+    pub report: Vec<PathBuf>,
+    /// Threads to run programs on [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: Option<u32>,
+    /// Stop a program after this many operations
+    #[arg(long, value_name = "N", default_value_t = 100_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_steps: u64,
+    /// Where kernels are.
+    #[command(flatten)]
+    pub sources: SourceOptions,
 }
 
 /// `tilescope run`.

@@ -1,5 +1,6 @@
 //! The way of a launch, from a name on the command line to a [`Launched`]: the one file that calls the other crates.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,12 +48,13 @@ type Result<T, E = Refused> = std::result::Result<T, E>;
 #[derive(Debug)]
 pub struct Opened {
     /// The launch file.
-    pub file: LaunchFile,
+    pub file: Arc<LaunchFile>,
     /// Its launches, bound.
     pub bound: Bound,
     /// The kernel of each launch.
     pub kernels: Vec<Kernel>,
-    files: Files,
+    /// The files that the launch file may name.
+    pub files: Files,
     python: Vec<PythonText>,
 }
 
@@ -118,6 +120,20 @@ pub struct Done {
 /// # Errors
 /// Everything that can be wrong with them, before anything is allocated.
 pub fn open(argument: &str, python_path: &[PathBuf]) -> Result<Opened> {
+    read(argument, python_path, |template| {
+        template.bind(&Overrides::default())
+    })
+}
+
+/// Reads a launch file and gives it to `then`, as something that can be bound many times.
+///
+/// # Errors
+/// What is wrong with the file; those of `then`.
+pub fn read<T>(
+    argument: &str,
+    python_path: &[PathBuf],
+    then: impl FnOnce(&Template<'_>) -> Result<T>,
+) -> Result<T> {
     let (source, files) = files::open(argument)?;
     let file = LaunchFile::parse(source).map_err(|error| match Path::new(argument).extension() {
         Some(kind) if kind != "toml" => error.help(
@@ -127,73 +143,103 @@ pub fn open(argument: &str, python_path: &[PathBuf]) -> Result<Opened> {
     })?;
     let python = PythonFiles::new(&files);
     let entries = python_path.iter().map(|folder| python.entry(folder));
-    let program = Program::new(&python, entries.collect::<std::result::Result<_, _>>()?);
-    let evaluated = file.evaluate(&Overrides::default())?;
-    let mut kernels: Vec<Kernel> = Vec::new();
-    let mut signatures = Vec::new();
-    let mut notes: Vec<String> = Vec::new();
-    for (index, spec) in file.launches().iter().enumerate() {
-        if spec.kernel.path.ends_with(".py") {
-            let compiled = python::compile(&program, &file, &evaluated, index, &files)?;
-            let new = compiled.notes.into_iter().filter(|note| !notes.contains(note));
-            let new: Vec<String> = new.collect();
-            notes.extend(new);
-            signatures.push(compiled.signature);
-            kernels.push(Kernel {
-                module: compiled.module,
-                function: compiled.function,
-                ttir: None,
-                path: spec.kernel.path.clone(),
-            });
-        } else {
-            let kernel = ttir(&file, index, &files, &kernels)?;
-            signatures.push(Signature::of(&kernel.module, kernel.function));
-            kernels.push(kernel);
-        }
-    }
-    let mut bound = evaluated.bind(&signatures)?;
-    bound.notes.splice(0..0, notes);
-    drop(program);
-    Ok(Opened {
-        file,
-        bound,
-        kernels,
-        files,
-        python: python.into_texts(),
+    let entries = entries.collect::<std::result::Result<_, _>>()?;
+    then(&Template {
+        file: Arc::new(file),
+        files: &files,
+        python: &python,
+        program: Program::new(&python, entries),
+        ttir: RefCell::default(),
     })
 }
 
-/// The kernel of a launch that names a TTIR file.
-fn ttir(file: &LaunchFile, index: usize, files: &Files, known: &[Kernel]) -> Result<Kernel> {
-    let reference = &file.launches()[index].kernel;
-    let path = &reference.path;
-    if let Some(same) = known.iter().find(|k| k.path == *path && k.ttir.is_some()) {
-        let function = file.find_kernel(index, &same.module)?;
-        return Ok(Kernel {
+/// A launch file that was read, and the sources of its kernels: each is read once, however often it is bound.
+#[derive(Debug)]
+pub struct Template<'p> {
+    /// The launch file.
+    pub file: Arc<LaunchFile>,
+    files: &'p Files,
+    python: &'p PythonFiles,
+    program: Program<'p>,
+    ttir: RefCell<Vec<Kernel>>,
+}
+
+impl Template<'_> {
+    /// Evaluates the file with other values, and compiles its kernels for them.
+    ///
+    /// # Errors
+    /// Everything that can be wrong with them, before anything is allocated.
+    pub fn bind(&self, overrides: &Overrides) -> Result<Opened> {
+        let file = &self.file;
+        let evaluated = file.evaluate(overrides)?;
+        let mut kernels: Vec<Kernel> = Vec::new();
+        let mut signatures = Vec::new();
+        let mut notes: Vec<String> = Vec::new();
+        for (index, spec) in file.launches().iter().enumerate() {
+            if spec.kernel.path.ends_with(".py") {
+                let compiled = python::compile(&self.program, file, &evaluated, index, self.files)?;
+                let new = compiled.notes.into_iter().filter(|note| !notes.contains(note));
+                let new: Vec<String> = new.collect();
+                notes.extend(new);
+                signatures.push(compiled.signature);
+                kernels.push(Kernel {
+                    module: compiled.module,
+                    function: compiled.function,
+                    ttir: None,
+                    path: spec.kernel.path.clone(),
+                });
+            } else {
+                let kernel = self.ttir(index)?;
+                signatures.push(Signature::of(&kernel.module, kernel.function));
+                kernels.push(kernel);
+            }
+        }
+        let mut bound = evaluated.bind(&signatures)?;
+        bound.notes.splice(0..0, notes);
+        Ok(Opened {
+            file: file.clone(),
+            bound,
+            kernels,
+            files: self.files.clone(),
+            python: self.python.texts(),
+        })
+    }
+
+    /// The kernel of a launch that names a TTIR file.
+    fn ttir(&self, index: usize) -> Result<Kernel> {
+        let file = &self.file;
+        let reference = &file.launches()[index].kernel;
+        let path = &reference.path;
+        if let Some(same) = self.ttir.borrow().iter().find(|k| k.path == *path) {
+            let function = file.find_kernel(index, &same.module)?;
+            return Ok(Kernel {
+                function,
+                ..same.clone()
+            });
+        }
+        if let Some(missing) = self.files.missing(path) {
+            return Err(missing
+                .at(file.source(), reference.span.clone(), "the kernel")
+                .into());
+        }
+        let ttir = self.files.text(path).map_err(|why| {
+            file.error(
+                &reference.span,
+                format!("cannot read the kernel `{path}`: {why}"),
+                "",
+            )
+        })?;
+        let module = Arc::new(VerifiedModule::new(tilescope_ir::text::parse(&ttir)?)?);
+        let function = file.find_kernel(index, &module)?;
+        let kernel = Kernel {
+            module,
             function,
-            ..same.clone()
-        });
+            ttir: Some(ttir),
+            path: path.clone(),
+        };
+        self.ttir.borrow_mut().push(kernel.clone());
+        Ok(kernel)
     }
-    if let Some(missing) = files.missing(path) {
-        return Err(missing
-            .at(file.source(), reference.span.clone(), "the kernel")
-            .into());
-    }
-    let ttir = files.text(path).map_err(|why| {
-        file.error(
-            &reference.span,
-            format!("cannot read the kernel `{path}`: {why}"),
-            "",
-        )
-    })?;
-    let module = Arc::new(VerifiedModule::new(tilescope_ir::text::parse(&ttir)?)?);
-    let function = file.find_kernel(index, &module)?;
-    Ok(Kernel {
-        module,
-        function,
-        ttir: Some(ttir),
-        path: path.clone(),
-    })
 }
 
 /// What runs launches.

@@ -159,9 +159,9 @@ impl PythonFiles {
         }
     }
 
-    /// The files that were read.
-    pub fn into_texts(self) -> Vec<PythonText> {
-        self.read.into_inner()
+    /// The files that were read so far.
+    pub fn texts(&self) -> Vec<PythonText> {
+        self.read.borrow().clone()
     }
 
     /// A folder of the Python path, given relative to the current one, as seen from the launch file.

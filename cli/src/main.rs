@@ -40,6 +40,7 @@ fn run(cli: &Cli) -> Status {
     let result = match &cli.command {
         Command::Check(args) => commands::check::run(args, &cli.global, &terminal),
         Command::Run(args) => commands::run::run(args, &cli.global, &terminal),
+        Command::Diff(args) => commands::diff::run(args, &cli.global, &terminal),
         Command::Debug(args) => commands::debug::run(args, &cli.global, &terminal),
         Command::Emit(args) => commands::emit::run(args, &terminal),
         Command::List(args) => commands::list::run(args, &terminal),

@@ -101,6 +101,11 @@ impl Error {
         Error::new(ErrorKind::Unsupported, message)
     }
 
+    /// A bug of this tool (exit status 70).
+    pub fn internal(message: impl Into<String>) -> Box<Error> {
+        Error::new(ErrorKind::Internal, message)
+    }
+
     fn new(kind: ErrorKind, message: impl Into<String>) -> Box<Error> {
         Box::new(Error {
             kind,

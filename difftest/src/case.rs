@@ -1,12 +1,11 @@
 //! What is drawn: a launch's variables within their ranges, tunable parameters, data, types, slack around tensors.
 //!
 //! Bugs sit at boundaries, so variables are drawn near them more often than not: one, a block more or less one,
-//! multiples of blocks more or less one, powers of two more or less one, primes, the largest. A case that fails is
-//! shrunk by proptest: sizes towards their least, data towards `randn`, choices towards the first.
+//! multiples of blocks more or less one, powers of two more or less one, primes, the largest.
 
 use proptest::prelude::{Just, Rng, Strategy};
 use proptest::prop_oneof;
-use proptest::strategy::{NewTree, ValueTree};
+use proptest::strategy::NewTree;
 use proptest::test_runner::TestRunner;
 use tilescope_diagnostics::{Error, Result};
 use tilescope_launch::expr::{Scope, Value};
@@ -160,6 +159,61 @@ impl Space {
         (other != *case).then_some((other, said))
     }
 
+    /// A case made smaller until `size` of it is at most `most`: of the variables that lie farthest above their least, the
+    /// first is halved again and again, to an edge if it was one. A case whose size is not known stays as it is.
+    pub fn fitted(&self, mut case: Case, most: u64, size: impl Fn(&Case) -> Option<u64>) -> Case {
+        while size(&case).is_some_and(|size| size > most) {
+            let above = |at: usize| case.vars[at] - self.vars[at].low;
+            let vars = 0..case.vars.len().min(self.vars.len());
+            let Some(at) = vars.max_by_key(|&at| (above(at), std::cmp::Reverse(at))) else {
+                break;
+            };
+            if above(at) == 0 {
+                break;
+            }
+            let var = &self.vars[at];
+            let half = var.low + above(at) / 2;
+            let below = var.edges.iter().rfind(|&&edge| edge <= half).copied();
+            case.vars[at] = match var.edges.contains(&case.vars[at]) {
+                true => below.unwrap_or(half),
+                false => half,
+            };
+        }
+        case
+    }
+
+    /// Changes that make a case plainer, one each; those that change nothing are left out.
+    pub(crate) fn simpler(&self, case: &Case) -> Vec<Box<dyn Fn(&mut Case)>> {
+        let mut changes: Vec<Box<dyn Fn(&mut Case)>> = Vec::new();
+        if case.fill.is_some() {
+            changes.push(Box::new(|case| case.fill = None));
+        }
+        if case.slack != (0, 0) {
+            changes.push(Box::new(|case| case.slack = (0, 0)));
+        }
+        if case.dtype != 0 {
+            changes.push(Box::new(|case| case.dtype = 0));
+        }
+        for (at, _) in case
+            .choices
+            .iter()
+            .enumerate()
+            .filter(|&(_, &choice)| choice != 0)
+        {
+            changes.push(Box::new(move |case| {
+                if let Some(choice) = case.choices.get_mut(at) {
+                    *choice = 0;
+                }
+            }));
+        }
+        changes
+    }
+
+    /// Values of a variable at which kernels change what they do, rising from the least that it may have.
+    pub(crate) fn small_values(&self, var: usize) -> &[i64] {
+        self.vars.get(var).map_or(&[], |var| &var.edges)
+    }
+
     /// A case in words, as reports and `--replay` have it.
     pub fn describe(&self, case: &Case) -> String {
         let mut parts: Vec<String> = Vec::new();
@@ -270,7 +324,7 @@ impl Space {
     }
 }
 
-/// An integer in a range, more often near an edge than not; shrinks towards the least.
+/// An integer in a range, more often near an edge than not.
 #[derive(Debug, Clone)]
 struct Near {
     low: i64,
@@ -279,7 +333,7 @@ struct Near {
 }
 
 impl Strategy for Near {
-    type Tree = Bisection;
+    type Tree = Just<i64>;
     type Value = i64;
 
     fn new_tree(&self, runner: &mut TestRunner) -> NewTree<Self> {
@@ -295,51 +349,7 @@ impl Strategy for Near {
                 self.low + (u64::from(runner.rng().next_u32()) % below) as i64
             }
         };
-        let value = value.clamp(self.low, self.high);
-        Ok(Bisection {
-            low: self.low,
-            value,
-            failed: value,
-            begun: false,
-        })
-    }
-}
-
-/// Tries the least value, then halves the way from the least that may still fail to the last one that did.
-#[derive(Debug, Clone)]
-struct Bisection {
-    /// All below pass, as far as is known.
-    low: i64,
-    value: i64,
-    /// The smallest that is known to fail.
-    failed: i64,
-    begun: bool,
-}
-
-impl ValueTree for Bisection {
-    type Value = i64;
-
-    fn current(&self) -> i64 {
-        self.value
-    }
-
-    fn simplify(&mut self) -> bool {
-        self.failed = self.value;
-        self.value = match std::mem::replace(&mut self.begun, true) {
-            // A tail bug shows at one element as well as at any: failing sizes are no interval.
-            false => self.low,
-            true => self.low + (self.failed - self.low) / 2,
-        };
-        self.value != self.failed
-    }
-
-    fn complicate(&mut self) -> bool {
-        if self.value == self.failed {
-            return false;
-        }
-        self.low = self.value + 1;
-        self.value = self.low + (self.failed - self.low) / 2;
-        true
+        Just(value.clamp(self.low, self.high)).new_tree(runner)
     }
 }
 
@@ -375,9 +385,11 @@ fn edges(low: i64, high: i64, blocks: &[i64]) -> Vec<i64> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::strategy::ValueTree;
     use tilescope_diagnostics::Source;
 
     use super::*;
+    use crate::{Judge, Tightness, Verdict, search};
 
     const FILE: &str = r#"
 kernel = "k.py::k"
@@ -429,35 +441,61 @@ BLOCK = { value = 64, choices = [32, 64] }
         }
     }
 
+    /// Fails where `fails` says so.
+    struct Sizes<F>(F);
+
+    impl<F: Fn(i64) -> bool> Judge for Sizes<F> {
+        type Failure = ();
+
+        fn judge(&mut self, case: &Case) -> Result<Verdict<()>> {
+            Ok(match self.0(case.vars[0]) {
+                true => Verdict::Fail(()),
+                false => Verdict::Agree(Tightness::default()),
+            })
+        }
+
+        fn same(&self, (): &(), (): &()) -> bool {
+            true
+        }
+
+        fn go_on(&mut self, _: u32) -> bool {
+            true
+        }
+    }
+
     #[test]
     fn sizes_shrink_to_the_least_that_fails() {
         let space = space();
-        let mut runner = TestRunner::deterministic();
-        for _ in 0..50 {
-            let mut tree = space.strategy().new_tree(&mut runner).unwrap();
-            let fails = |case: &Case| case.vars[0] % 64 != 0;
-            if !fails(&tree.current()) {
-                continue;
+        let least = |fails: fn(i64) -> bool| {
+            let mut runs = 0;
+            for seed in 0..20 {
+                let found = search(&space, 200, seed, &[], &mut Sizes(fails))
+                    .unwrap()
+                    .found
+                    .unwrap();
+                let smallest = &found.smallest;
+                assert_eq!((smallest.fill, smallest.slack, smallest.dtype), (None, (0, 0), 0));
+                assert!(fails(smallest.vars[0]) && found.shrinking <= 40, "{found:?}");
+                let least = (1..).find(|&n| fails(n)).unwrap();
+                assert_eq!(smallest.vars[0], least, "seed {seed}");
+                runs = runs.max(found.shrinking);
             }
-            let (mut least, mut steps) = (tree.current(), 0);
-            while steps < 200 {
-                let moved = match fails(&tree.current()) {
-                    true => {
-                        least = tree.current();
-                        tree.simplify()
-                    }
-                    false => tree.complicate(),
-                };
-                steps += 1;
-                if !moved {
-                    break;
-                }
-            }
-            assert_eq!(
-                (least.vars[0], least.fill, least.slack),
-                (1, None, (0, 0)),
-                "{steps} steps"
-            );
-        }
+            runs
+        };
+        // A tail; more than a block; a tail of one element behind a block.
+        assert!(least(|n| n % 64 != 0) <= 10);
+        assert!(least(|n| n > 64) <= 30);
+        assert!(least(|n| n > 64 && n % 64 == 1) <= 40);
+    }
+
+    #[test]
+    fn a_case_is_fitted_to_what_can_be_run() {
+        let space = space();
+        let case = space.parse("n=1000").unwrap();
+        let size = |case: &Case| Some(case.vars[0] as u64);
+        let fitted = |most| space.fitted(case.clone(), most, size).vars[0];
+        assert_eq!(fitted(1000), 1000);
+        assert_eq!(fitted(600), 320, "an edge, like the one it was");
+        assert_eq!(fitted(0), 1, "never below the least");
     }
 }

@@ -2,16 +2,19 @@
 //!
 //! [`twin`] makes of a kernel its float64 twin: a kernel that computes what the first one does, the same with every
 //! float widened to f64, and a bound on how far any correct path may be from that. [`case`] draws launches near the
-//! boundaries of their sizes, [`search`](search()) runs them and makes a failure small, [`compare`](compare()) says
-//! where two paths differ.
+//! boundaries of their sizes, [`judge`] runs one by all paths, [`search`](search()) runs many and makes a failure small,
+//! [`compare`](compare()) says where two paths differ.
 //!
-//! Runs nothing itself, prints nothing, reads no file.
+//! Compiles nothing itself, prints nothing, reads no file.
 
 pub mod case;
 mod compare;
+mod failure;
 pub mod generate;
+pub mod judge;
 mod search;
 pub mod twin;
 
 pub use compare::{Difference, Tightness, compare};
-pub use search::{Found, Outcome, Verdict, search};
+pub use failure::{Failure, Relation};
+pub use search::{Found, Judge, Outcome, Verdict, search};

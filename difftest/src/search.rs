@@ -1,5 +1,7 @@
 //! Many cases, and the smallest that fails.
 
+use std::collections::HashSet;
+
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use tilescope_diagnostics::{Error, Result};
@@ -12,7 +14,7 @@ use crate::compare::Tightness;
 pub enum Verdict<F> {
     /// All paths agree.
     Agree(Tightness),
-    /// The launch cannot be made like that (a range that its expressions do not allow): why.
+    /// The launch cannot be made like that (a kernel that refuses a combination of parameters): why.
     Invalid(String),
     /// They do not.
     Fail(F),
@@ -38,6 +40,8 @@ pub struct Outcome<F> {
     pub cases: u32,
     /// Of these, how many could not be launched, and why the first could not.
     pub invalid: (u32, Option<String>),
+    /// How many were drawn larger and made to fit.
+    pub fitted: u32,
     /// How tight the bounds were.
     pub tightness: Tightness,
     /// The failure, where there is one; the search ends with it.
@@ -49,23 +53,45 @@ pub struct Outcome<F> {
 /// Cases tried to make a failure smaller, at the most.
 const MAX_SHRINKING: u32 = 300;
 
-/// Runs `judge` on `cases` cases drawn from `space`, those of `first` before; ends at the first failure, made small.
-/// The same seed draws the same cases. `same` says whether two failures are of one kind.
+/// What a search runs, and how.
+pub trait Judge {
+    /// What a failure is.
+    type Failure;
+
+    /// The case itself, or a smaller one if it is too large to be run many times.
+    fn fit(&self, case: Case) -> Case {
+        case
+    }
+
+    /// Runs a case.
+    ///
+    /// # Errors
+    /// What is wrong with the launch in any case: ends the search.
+    fn judge(&mut self, case: &Case) -> Result<Verdict<Self::Failure>>;
+
+    /// Whether two failures are of one kind: a case is made smaller only within one.
+    fn same(&self, a: &Self::Failure, b: &Self::Failure) -> bool;
+
+    /// Asked before each case, with their number so far; false ends the search.
+    fn go_on(&mut self, done: u32) -> bool;
+}
+
+/// Judges the cases of `first`, then others drawn from `space` until there are `cases`; ends at the first failure, made
+/// small. The same seed draws the same cases.
 ///
 /// # Errors
-/// Those of `judge`: what is wrong with the launch in any case.
-pub fn search<F: Clone>(
+/// Those of the judge.
+pub fn search<J: Judge>(
     space: &Space,
     cases: u32,
     seed: u64,
     first: &[Case],
-    mut judge: impl FnMut(&Case) -> Result<Verdict<F>>,
-    same: impl Fn(&F, &F) -> bool,
-    mut go_on: impl FnMut(u32) -> bool,
-) -> Result<Outcome<F>> {
+    judge: &mut J,
+) -> Result<Outcome<J::Failure>> {
     let mut outcome = Outcome {
         cases: 0,
         invalid: (0, None),
+        fitted: 0,
         tightness: Tightness::default(),
         found: None,
         stopped: false,
@@ -76,63 +102,130 @@ pub fn search<F: Clone>(
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     let strategy = space.strategy();
     for number in 0..cases {
-        if !go_on(number) {
+        if !judge.go_on(number) {
             outcome.stopped = true;
-            return Ok(outcome);
+            break;
         }
-        outcome.cases += 1;
-        let given = first.get(number as usize);
-        let mut tree = None;
-        let case = match given {
+        let case = match first.get(number as usize) {
             Some(case) => case.clone(),
             None => {
-                let new = strategy.new_tree(&mut runner);
-                let new = new.map_err(|why| Error::input(format!("no case can be drawn: {why}")))?;
-                tree.insert(new).current()
+                let drawn = strategy.new_tree(&mut runner);
+                let drawn = drawn.map_err(|why| Error::input(format!("no case can be drawn: {why}")))?;
+                let drawn = drawn.current();
+                let case = judge.fit(drawn.clone());
+                outcome.fitted += u32::from(case != drawn);
+                case
             }
         };
-        match judge(&case)? {
+        outcome.cases += 1;
+        match judge.judge(&case)? {
             Verdict::Agree(tightness) => outcome.tightness = outcome.tightness.and(tightness),
             Verdict::Invalid(why) => {
                 outcome.invalid.0 += 1;
                 outcome.invalid.1.get_or_insert(why);
             }
             Verdict::Fail(failure) => {
-                let mut found = Found {
+                let found = Found {
                     first: case.clone(),
                     smallest: case,
                     failure,
                     shrinking: 0,
                 };
-                if let Some(tree) = &mut tree {
-                    shrink(tree, &mut found, &mut judge, &same, &mut go_on)?;
-                }
-                outcome.found = Some(found);
-                return Ok(outcome);
+                outcome.found = Some(shrink(space, found, judge)?);
+                break;
             }
         }
     }
     Ok(outcome)
 }
 
-fn shrink<F: Clone>(
-    tree: &mut impl ValueTree<Value = Case>,
-    found: &mut Found<F>,
-    judge: &mut impl FnMut(&Case) -> Result<Verdict<F>>,
-    same: &impl Fn(&F, &F) -> bool,
-    go_on: &mut impl FnMut(u32) -> bool,
-) -> Result<()> {
-    let mut moved = tree.simplify();
-    while moved && found.shrinking < MAX_SHRINKING && go_on(found.shrinking) {
-        let case = tree.current();
-        found.shrinking += 1;
-        moved = match judge(&case)? {
-            Verdict::Fail(failure) if same(&failure, &found.failure) => {
-                (found.smallest, found.failure) = (case, failure);
-                tree.simplify()
-            }
-            _ => tree.complicate(),
-        };
+/// Makes a failing case smaller: plain data, first choices and small sizes, as long as it fails in the same way.
+fn shrink<J: Judge>(space: &Space, found: Found<J::Failure>, judge: &mut J) -> Result<Found<J::Failure>> {
+    let mut shrinker = Shrinker {
+        tried: HashSet::from([space.describe(&found.smallest)]),
+        space,
+        found,
+        judge,
+        stopped: false,
+    };
+    loop {
+        let before = shrinker.found.smallest.clone();
+        for simpler in space.simpler(&before) {
+            shrinker.fails(|case| simpler(case))?;
+        }
+        for var in 0..before.vars.len() {
+            shrinker.shrink_var(var)?;
+        }
+        if shrinker.stopped || shrinker.found.smallest == before {
+            return Ok(shrinker.found);
+        }
     }
-    Ok(())
+}
+
+struct Shrinker<'s, J: Judge> {
+    space: &'s Space,
+    found: Found<J::Failure>,
+    judge: &'s mut J,
+    tried: HashSet<String>,
+    stopped: bool,
+}
+
+impl<J: Judge> Shrinker<'_, J> {
+    /// Tries the smallest case so far with a change; keeps it if it fails.
+    fn fails(&mut self, change: impl Fn(&mut Case)) -> Result<bool> {
+        let mut case = self.found.smallest.clone();
+        change(&mut case);
+        if self.stopped || !self.tried.insert(self.space.describe(&case)) {
+            return Ok(false);
+        }
+        if self.found.shrinking >= MAX_SHRINKING || !self.judge.go_on(self.found.shrinking) {
+            self.stopped = true;
+            return Ok(false);
+        }
+        self.found.shrinking += 1;
+        match self.judge.judge(&case)? {
+            Verdict::Fail(failure) if self.judge.same(&failure, &self.found.failure) => {
+                (self.found.smallest, self.found.failure) = (case, failure);
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// The least value of a variable; else, halving, one below which all pass; else the edges below that one: sizes that
+    /// fail are often no interval.
+    fn shrink_var(&mut self, var: usize) -> Result<()> {
+        let edges = self.space.small_values(var);
+        let value = |this: &Self| this.found.smallest.vars.get(var).copied().unwrap_or_default();
+        let try_value = |this: &mut Self, to: i64| {
+            this.fails(|case| {
+                if let Some(slot) = case.vars.get_mut(var) {
+                    *slot = to;
+                }
+            })
+        };
+        let Some(&least) = edges.first() else {
+            return Ok(());
+        };
+        if value(self) <= least || try_value(self, least)? {
+            return Ok(());
+        }
+        let mut passes = least;
+        while value(self) - passes > 1 {
+            let middle = passes + (value(self) - passes) / 2;
+            if !try_value(self, middle)? {
+                passes = middle;
+            }
+            if self.stopped {
+                return Ok(());
+            }
+        }
+        let smallest = value(self);
+        for &edge in edges.iter().take_while(|&&edge| edge < smallest) {
+            if try_value(self, edge)? {
+                break;
+            }
+        }
+        Ok(())
+    }
 }

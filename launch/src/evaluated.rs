@@ -131,6 +131,12 @@ impl Evaluated<'_> {
         })
     }
 
+    /// Elements of all tensors together.
+    pub fn elements(&self) -> u64 {
+        let tensors = self.resolved.tensors.iter();
+        tensors.fold(0, |sum: u64, tensor| sum.saturating_add(tensor.elements()))
+    }
+
     fn dtype(&self, id: TensorId) -> Dtype {
         let tensor = self.resolved.tensors.get(id.0 as usize);
         tensor.map_or(Dtype::U64, |tensor| tensor.dtype)

@@ -13,6 +13,10 @@
 //! | `arange` | k, wrapped to an integer dtype's width, rounded to a float dtype |
 //! | `eye` | 1 where the last two indices are equal, else 0 |
 //! | `extreme` | the dtype's extreme values, each block of them in an order of its own |
+//! | `ties` | small integers from -2 to 2 |
+//! | `spike` | `randn` / 1000, one element 300 |
+//! | `one_nan`, `one_inf` | `randn`, one element NaN or infinite |
+//! | `subnormal`, `signed_zeros` | bits below those of the least normal number, or of zero, of either sign |
 //!
 //! Values are made in f64 or i128 and rounded to the dtype once (see [`Dtype`]).
 
@@ -80,7 +84,7 @@ impl Fill {
             CaseFill::Extreme => Fill::Extreme,
             CaseFill::Ties => Fill::Ties,
             CaseFill::Equal => Fill::Constant(dtype.encode_float(1.5)),
-            CaseFill::Spike => except(1000.0, 0.001),
+            CaseFill::Spike => except(300.0, 0.001),
             CaseFill::Nan => except(f64::NAN, 1.0),
             CaseFill::Infinity => except(f64::INFINITY, 1.0),
             CaseFill::Subnormal => Fill::Tiny {

@@ -2,6 +2,7 @@
 //!
 //! - `tests/cli/NAME/case.toml`: a command line with its exit status, stdout and stderr;
 //! - `tests/compile/NAME/`: a kernel of Python source that must be refused, with its message;
+//! - `tests/diff/NAME/`: a kernel with a fault that `diff` must find and make small, and its twin that must stay silent;
 //! - `tests/fail/ID/NAME/`: a kernel with one fault that must be found, and its twin that must stay silent;
 //! - `tests/pass/NAME/` and every built-in example: launches in which nothing may be found.
 //! - `tests/sessions/NAME.txt`: transcripts of the debugger;
@@ -14,6 +15,7 @@
 
 mod cli;
 mod compile;
+mod diff;
 mod fail;
 mod pass;
 mod python;
@@ -34,6 +36,7 @@ fn main() {
     let mut trials = Vec::new();
     trials.extend(cli::trials());
     trials.extend(compile::trials());
+    trials.extend(diff::trials());
     trials.extend(fail::trials());
     trials.extend(pass::trials());
     trials.extend(python::trials());

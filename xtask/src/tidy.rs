@@ -19,7 +19,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tui", &["diagnostics", "debugger"]),
     ("gpu-backend", &["diagnostics", "ir", "launch"]),
     ("oracle", &["diagnostics", "ir", "launch"]),
-    ("difftest", &["diagnostics", "ir", "launch"]),
+    (
+        "difftest",
+        &["diagnostics", "ir", "launch", "interpreter", "oracle"],
+    ),
     ("tilescope", &["diagnostics", "ir", "launch", "interpreter"]),
     ("kernels", &["diagnostics", "launch", "oracle"]),
     (

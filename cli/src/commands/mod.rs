@@ -3,6 +3,7 @@
 pub mod cache;
 pub mod check;
 pub mod debug;
+pub mod diff;
 pub mod emit;
 pub mod explain;
 pub mod init;

@@ -19,11 +19,13 @@ pub struct Prepared {
     pub launch: Launch,
     /// Its memory: the first launch's bytes, and the twins'.
     pub memory: Memory,
-    /// Tensors of the first launch that have twins, with these.
-    twins: Vec<(TensorId, TensorId, TensorId)>,
+    /// By tensor of the first launch: its twins, where it has them; an integer's only one stands twice.
+    twins: Vec<Option<(TensorId, TensorId)>>,
+    /// Storage that has twins, the type of its elements, and the twins.
+    storage: Vec<(AllocationId, Dtype, AllocationId, AllocationId)>,
 }
 
-/// One float output: what the kernel stored, what its twin did, and the bound.
+/// One output: what the kernel stored, what its twin did, and the bound.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bounded {
     /// The output.
@@ -42,11 +44,25 @@ impl Twin {
     /// # Errors
     /// Tensors that are too large, that are made lazily, or that share storage under different types.
     pub fn prepare(&self, launch: &Launch, memory: &Memory) -> Result<Prepared> {
-        let mut build = Build {
+        let start = Prepared {
             launch: launch.clone(),
             memory: copy(memory)?,
             twins: vec![None; launch.tensors.len()],
             storage: Vec::new(),
+        };
+        self.prepare_after(launch, start)
+    }
+
+    /// The twin's launch on what another twin left: the next one of a pipeline.
+    ///
+    /// # Errors
+    /// As [`prepare`](Twin::prepare).
+    pub fn prepare_after(&self, launch: &Launch, mut before: Prepared) -> Result<Prepared> {
+        let tensors = std::mem::take(&mut before.launch.tensors);
+        let mut build = before;
+        build.launch = Launch {
+            tensors,
+            ..launch.clone()
         };
         let mut arguments = Vec::new();
         for (argument, kind) in launch.arguments.iter().zip(&self.params) {
@@ -79,34 +95,37 @@ impl Twin {
             }
         }
         build.launch.arguments = arguments;
-        let twins = build.twins.iter().enumerate();
-        let twins = twins
-            .filter_map(|(i, twins)| twins.map(|(wide, error)| (TensorId(i as u32), wide, error)))
-            .filter(|(id, _, _)| launch.tensors[id.0 as usize].dtype.is_float());
-        Ok(Prepared {
-            twins: twins.collect(),
-            launch: build.launch,
-            memory: build.memory,
-        })
+        Ok(build)
     }
 }
 
 impl Prepared {
-    /// The float outputs, after the run.
+    /// The outputs that have twins, after the run.
     pub fn outputs(&self) -> Vec<Bounded> {
         let tensor = |id: TensorId| &self.launch.tensors[id.0 as usize];
-        let outputs = self
-            .twins
-            .iter()
-            .filter(|(id, _, _)| tensor(*id).role != Role::In);
-        outputs
-            .map(|&(id, wide, error)| Bounded {
+        let twins = self.twins.iter().enumerate();
+        let twins =
+            twins.filter_map(|(i, twins)| twins.map(|(wide, error)| (TensorId(i as u32), wide, error)));
+        let outputs = twins.filter(|(id, _, _)| tensor(*id).role != Role::In);
+        let outputs = outputs.map(|(id, wide, error)| {
+            let got = self.numbers(tensor(id));
+            let (wide, error) = match tensor(id).dtype.is_float() {
+                true => (self.numbers(tensor(wide)), self.numbers(tensor(error))),
+                // Integers are exact where no float decides them.
+                false => {
+                    let unsure = self.numbers(tensor(error)).into_iter();
+                    let error = unsure.map(|flag| if flag == 0.0 { 0.0 } else { f64::INFINITY });
+                    (got.clone(), error.collect())
+                }
+            };
+            Bounded {
                 tensor: tensor(id).clone(),
-                got: self.numbers(tensor(id)),
-                wide: self.numbers(tensor(wide)),
-                error: self.numbers(tensor(error)),
-            })
-            .collect()
+                got,
+                wide,
+                error,
+            }
+        });
+        outputs.collect()
     }
 
     fn numbers(&self, tensor: &Tensor) -> Vec<f64> {
@@ -120,7 +139,10 @@ fn decoded(dtype: Dtype, bytes: &[u8]) -> impl Iterator<Item = f64> + '_ {
         for (to, from) in bits.iter_mut().zip(element) {
             *to = *from;
         }
-        dtype.decode_float(u64::from_le_bytes(bits))
+        let bits = u64::from_le_bytes(bits);
+        dtype
+            .decode_int(bits)
+            .map_or_else(|| dtype.decode_float(bits), |integer| integer as f64)
     })
 }
 
@@ -150,16 +172,8 @@ fn zeroed(len: usize) -> Result<Bytes> {
     Bytes::zeroed(len).ok_or_else(|| Error::input("there is too little memory for the float64 twin"))
 }
 
-struct Build {
-    launch: Launch,
-    memory: Memory,
-    twins: Vec<Option<(TensorId, TensorId)>>,
-    /// Storage that has twins, the type of its elements, and the twins.
-    storage: Vec<(AllocationId, Dtype, AllocationId, AllocationId)>,
-}
-
-impl Build {
-    /// The twins of a tensor; an integer's only one stands twice.
+impl Prepared {
+    /// The twins of a tensor.
     fn twins_of(&mut self, id: TensorId, kind: Kind) -> Result<(TensorId, TensorId)> {
         let Some(slot) = self.twins.get(id.0 as usize) else {
             return Err(Error::input("an argument names a tensor that there is not"));

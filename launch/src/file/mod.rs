@@ -4,6 +4,7 @@
 //! `NAME.pipeline.toml` of several over shared `[tensors]`. [`LaunchFile::bind`](crate::LaunchFile::bind)
 //! evaluates it against the kernels' parameters.
 
+mod patch;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ pub struct LaunchFile {
     pub(crate) source: Arc<Source>,
     pub(crate) pipeline: bool,
     pub(crate) seed: u64,
+    pub(crate) seed_span: Option<Range<usize>>,
     pub(crate) vars: Vec<Var>,
     pub(crate) tensors: Vec<Entry>,
     pub(crate) launches: Vec<LaunchSpec>,
@@ -233,6 +235,7 @@ pub(crate) struct Spelled {
 pub(crate) struct TensorSpec {
     /// None only for views, which then take their storage's.
     pub dtype: Option<Dtype>,
+    pub dtype_span: Option<Range<usize>>,
     /// None only for views.
     pub shape: Option<Vec<Expression>>,
     pub strides: Option<Vec<Expression>>,
@@ -276,6 +279,8 @@ pub(crate) enum FillKind {
     Value(Expression),
     Eye,
     Extreme,
+    /// What only floats have.
+    Case(CaseFill),
 }
 
 /// What an output should be: an entry of `[expect]`, evaluated by the crate `oracle`.
@@ -344,7 +349,7 @@ pub enum CaseFill {
     Ties,
     /// All elements are 1.5.
     Equal,
-    /// One element of 1000 among some of about 0.001.
+    /// One element of 300 among some of about 0.001: exp of it overflows f32, and f64 does not.
     Spike,
     /// One NaN.
     Nan,
@@ -380,6 +385,17 @@ impl CaseFill {
             CaseFill::Infinity => "infinity",
             CaseFill::Subnormal => "subnormal",
             CaseFill::Zeros => "zeros",
+        }
+    }
+
+    /// The same in a launch file's words.
+    pub fn spelled(self) -> &'static str {
+        match self {
+            CaseFill::Equal => "value(1.5)",
+            CaseFill::Nan => "one_nan",
+            CaseFill::Infinity => "one_inf",
+            CaseFill::Zeros => "signed_zeros",
+            CaseFill::Extreme | CaseFill::Ties | CaseFill::Spike | CaseFill::Subnormal => self.name(),
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tilescope_diagnostics::{Error, Result, Source, closest};
 
 use super::{
-    Constexpr, ConstexprValue, Entry, EntryKind, Expect, FillKind, FillSpec, KernelRef, LaunchFile,
+    CaseFill, Constexpr, ConstexprValue, Entry, EntryKind, Expect, FillKind, FillSpec, KernelRef, LaunchFile,
     LaunchSpec, Oracle, Origin, Spelled, TensorSpec, Var,
 };
 use crate::expr::{Expression, Node, NodeKind, Scope};
@@ -57,6 +57,7 @@ pub(super) fn file(source: Arc<Source>) -> Result<LaunchFile> {
     let file = LaunchFile {
         pipeline,
         seed: reader.seed(&root)?,
+        seed_span: root.find("seed").map(|item| item.span.clone()),
         vars: reader.section(&root, "vars", |key, item| reader.var(key, item))?,
         tensors: reader.section(&root, "tensors", |key, item| reader.storage(key, item))?,
         expect: reader.section(&root, "expect", |key, item| reader.expect(key, item))?,
@@ -439,6 +440,7 @@ impl Reader<'_> {
     fn tensor(&self, table: &Table<'_>) -> Result<TensorSpec> {
         let origin = self.origin(table)?;
         let view = matches!(origin, Origin::ViewOf(_));
+        let dtype_span = table.find("dtype").map(|item| item.span.clone());
         let dtype = match table.find("dtype") {
             Some(item) => Some(self.dtype(item)?),
             None if view => None,
@@ -478,6 +480,7 @@ impl Reader<'_> {
         };
         Ok(TensorSpec {
             dtype,
+            dtype_span,
             shape,
             strides,
             offset: expression("offset")?,
@@ -523,9 +526,24 @@ impl Reader<'_> {
     }
 
     fn fill(&self, item: &Item) -> Result<FillSpec> {
-        const FILLS: [&str; 11] = [
-            "uninit", "zeros", "ones", "nan", "arange", "randn", "uniform", "randint", "value", "eye",
+        const FILLS: [&str; 17] = [
+            "uninit",
+            "zeros",
+            "ones",
+            "nan",
+            "arange",
+            "randn",
+            "uniform",
+            "randint",
+            "value",
+            "eye",
             "extreme",
+            "ties",
+            "spike",
+            "one_nan",
+            "one_inf",
+            "subnormal",
+            "signed_zeros",
         ];
         item.string(self.source, "`fill`")?;
         let expression = item.expression(self.source, "`fill`")?;
@@ -557,6 +575,12 @@ impl Reader<'_> {
             ("randn", None) => FillKind::Randn,
             ("eye", None) => FillKind::Eye,
             ("extreme", None) => FillKind::Extreme,
+            ("ties", None) => FillKind::Case(CaseFill::Ties),
+            ("spike", None) => FillKind::Case(CaseFill::Spike),
+            ("one_nan", None) => FillKind::Case(CaseFill::Nan),
+            ("one_inf", None) => FillKind::Case(CaseFill::Infinity),
+            ("subnormal", None) => FillKind::Case(CaseFill::Subnormal),
+            ("signed_zeros", None) => FillKind::Case(CaseFill::Zeros),
             ("uniform", Some([low, high])) => FillKind::Uniform(part(low), part(high)),
             ("randint", Some([low, high])) => FillKind::Randint(part(low), part(high)),
             ("value", Some([value])) => FillKind::Value(part(value)),

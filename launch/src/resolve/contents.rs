@@ -97,6 +97,8 @@ fn fill(
         FillKind::Value(value) => Fill::Constant(constant(scope, value, dtype)?),
         FillKind::Arange => Fill::Arange,
         FillKind::Extreme => Fill::Extreme,
+        FillKind::Case(case) if dtype.is_float() => Fill::of_case(*case, dtype),
+        FillKind::Case(_) => return refuse("this fill gives floats".into(), "write \"randint(lo, hi)\""),
         FillKind::Eye if layout.shape.len() >= 2 => Fill::Eye,
         FillKind::Eye => {
             let label = format!("the tensor has {}", layout.shape.len());
