@@ -4,9 +4,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// Reads paths, one a line, and says `ok` or what is wrong with the file there.
+/// Reads paths, one a line, and says `ok` or `refused`, after what MLIR says of the file.
 const SCRIPT: &str = r#"
-import sys
+import os, sys
+os.dup2(1, 2)
 from triton._C.libtriton import ir
 context = ir.context()
 ir.load_dialects(context)
@@ -15,9 +16,9 @@ for line in sys.stdin:
     try:
         module = ir.parse_mlir_module(line.strip(), context)
         good = module.verify() if hasattr(module, "verify") else True
-        print("ok" if good else "error: does not verify", flush=True)
+        print("ok" if good else "refused", flush=True)
     except Exception as error:
-        print("error: " + str(error).replace("\n", " "), flush=True)
+        print(str(error) + "\nrefused", flush=True)
 "#;
 
 /// A Python that has Triton, waiting for paths.
@@ -62,7 +63,16 @@ impl Triton {
     /// What Triton says of a file: nothing if it takes it.
     pub fn refuses(&mut self, file: &Path) -> Result<Option<String>, String> {
         writeln!(self.paths, "{}", file.display()).map_err(|e| e.to_string())?;
-        Ok(Some(self.line()?).filter(|answer| answer != "ok"))
+        let mut first = None;
+        loop {
+            match self.line()?.as_str() {
+                "ok" => return Ok(None),
+                "refused" => return Ok(Some(first.unwrap_or_default())),
+                said => {
+                    first.get_or_insert(said.to_string());
+                }
+            }
+        }
     }
 }
 

@@ -19,6 +19,9 @@ pub fn check(opened: &Opened, left: &Left) -> Result<Option<String>, Disagreemen
     };
     let outputs = match outputs(opened, left) {
         Ok(outputs) => outputs.map_err(differ)?,
+        Err(error) if error.message.ends_with("does not verify") => {
+            return Err(differ(format!("{error}: {:?}", error.notes)));
+        }
         Err(error) if error.kind == ErrorKind::Unsupported => return Ok(Some(error.message.clone())),
         Err(error) => return Err(differ(format!("an error: {error}"))),
     };

@@ -1,6 +1,7 @@
 //! Loops, branches, the grid, asserts.
 
-use tilescope_ir::attrs::{Axis, IntPredicate, Print};
+use tilescope_ir::attrs::{AttrValue, Axis, IntPredicate, Print};
+use tilescope_ir::build::FunctionBuilder;
 use tilescope_ir::{Attrs, OpCode, RegionId, Scalar, Type, ValueId};
 
 use super::{Generator, is_any, is_int, scalar_of};
@@ -175,6 +176,73 @@ impl Generator {
             .b
             .op_with_regions(code, &initial, Attrs::None, &types, vec![before, after]);
         self.pool.extend(results);
+        true
+    }
+
+    /// A call of a new function of the module, which works on its arguments alone.
+    pub(super) fn call(&mut self, _: OpCode) -> bool {
+        if !self.has_memory() || self.depth > 0 || self.helpers.len() >= 2 {
+            return false;
+        }
+        let mut given = self.carried();
+        if given.is_empty() {
+            given.extend(self.program);
+        }
+        let types = self.types(&given);
+        let name = format!("helper{}", self.helpers.len());
+        let mut inner = Generator::new(self.draw.clone(), self.exact);
+        inner.b = FunctionBuilder::new(name.as_str());
+        inner.b.private();
+        inner.b.attribute("noinline", AttrValue::Bool(true));
+        for (i, &ty) in types.iter().enumerate() {
+            let parameter = inner.b.param(&format!("a{i}"), ty, None);
+            inner.pool.push(parameter);
+        }
+        let size = 1 + inner.draw.below(6);
+        inner.fill(size);
+        let results: Vec<ValueId> = (0..1 + inner.draw.below(2))
+            .filter_map(|_| inner.find(|ty| scalar_of(ty).is_some_and(is_any)))
+            .collect();
+        let types = inner.types(&results);
+        inner.b.results(&types);
+        inner.b.return_(&results);
+        self.draw = inner.draw;
+        // A mistake comes out when the module is put together.
+        self.helpers.push(inner.b);
+        let values = self.b.call(&name, &given, &types);
+        self.pool.extend(values);
+        true
+    }
+
+    /// Blocks: a return of some programs before the end, or two ways that meet again.
+    pub(super) fn cond_br(&mut self, _: OpCode) -> bool {
+        if !self.has_memory() || self.depth > 0 || self.nesting > 0 {
+            return false;
+        }
+        let condition = self.want(Type::BOOL);
+        let (then, otherwise) = (self.b.add_block(), self.b.add_block());
+        self.b.cond_br(condition, then, otherwise);
+        if self.draw.percent(25) {
+            self.b.move_to(then);
+            self.b.return_(&[]);
+            self.b.move_to(otherwise);
+            self.always = false;
+            return true;
+        }
+        let like = self.carried();
+        let types = self.types(&like);
+        let join = self.b.add_block();
+        for block in [then, otherwise] {
+            self.b.move_to(block);
+            let size = self.draw.below(4);
+            let values = self.inside(|g| g.body(&[], &types, size));
+            self.b.br(join, &values);
+        }
+        self.b.move_to(join);
+        for ty in types {
+            let value = self.b.block_arg(join, ty);
+            self.keep(value);
+        }
         true
     }
 

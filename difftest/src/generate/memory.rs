@@ -12,10 +12,32 @@ const OFFSET: Scalar = Scalar::I32;
 
 impl Generator {
     /// A new tensor argument.
-    fn tensor(&mut self, scalar: Scalar, len: i64, fill: Option<String>, role: Role) -> ValueId {
+    pub(super) fn tensor(&mut self, scalar: Scalar, len: i64, fill: Option<String>, role: Role) -> ValueId {
+        let divisibility = self.draw.percent(70).then_some(16);
+        self.argument(scalar, len, fill, role, divisibility)
+    }
+
+    /// A new tensor argument, which the kernel is told is aligned.
+    pub(super) fn tensor_aligned(
+        &mut self,
+        scalar: Scalar,
+        len: i64,
+        fill: Option<String>,
+        role: Role,
+    ) -> ValueId {
+        self.argument(scalar, len, fill, role, Some(16))
+    }
+
+    fn argument(
+        &mut self,
+        scalar: Scalar,
+        len: i64,
+        fill: Option<String>,
+        role: Role,
+        divisibility: Option<u32>,
+    ) -> ValueId {
         let name = format!("t{}", self.spec.tensors.len());
         let pointer = Type::Scalar(Elem::Ptr(Pointer::to(scalar)));
-        let divisibility = self.draw.percent(70).then_some(16);
         let value = self.b.param(&name, pointer, divisibility);
         self.spec.tensors.push(TensorSpec {
             name,
@@ -28,7 +50,7 @@ impl Generator {
     }
 
     /// What inputs hold.
-    fn some_fill(&mut self, scalar: Scalar) -> String {
+    pub(super) fn some_fill(&mut self, scalar: Scalar) -> String {
         let fill = match scalar {
             Scalar::I1 => "randint(0, 2)",
             _ if is_any_float(scalar) => match self.draw.below(8) {
@@ -79,7 +101,7 @@ impl Generator {
 
     /// Offsets of this program's own elements, one for each lane, each of another place; `count` is how many each
     /// program has.
-    fn own_offsets(&mut self, ty: Type) -> (ValueId, i64) {
+    pub(super) fn own_offsets(&mut self, ty: Type) -> (ValueId, i64) {
         let count = ty.lanes() as i64;
         let program = self.program.unwrap_or_else(|| self.pool[0]);
         let Some(shape) = ty.shape() else {
@@ -99,14 +121,14 @@ impl Generator {
     }
 
     /// Offsets below `len`, a power of two, from whatever numbers there are.
-    fn wild_offsets(&mut self, ty: Type, len: i64) -> ValueId {
+    pub(super) fn wild_offsets(&mut self, ty: Type, len: i64) -> ValueId {
         let scalar = [OFFSET, OFFSET, Scalar::I64][self.draw.below(3)];
         let numbers = self.want(ty.with_elem(Elem::Scalar(scalar)));
         self.below(numbers, len - 1)
     }
 
     /// Pointers to the elements of a tensor.
-    fn pointers(&mut self, tensor: ValueId, offsets: ValueId) -> ValueId {
+    pub(super) fn pointers(&mut self, tensor: ValueId, offsets: ValueId) -> ValueId {
         let base = match self.b.ty(offsets).shape() {
             Some(shape) => self.b.splat(tensor, shape),
             None => tensor,
@@ -124,7 +146,7 @@ impl Generator {
     }
 
     /// True for lanes that are not masked off; none to leave all.
-    fn some_mask(&mut self, ty: Type) -> Option<ValueId> {
+    pub(super) fn some_mask(&mut self, ty: Type) -> Option<ValueId> {
         let mask = ty.with_elem(Elem::Scalar(Scalar::I1));
         self.draw.percent(35).then(|| self.want(mask))
     }

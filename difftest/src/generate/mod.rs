@@ -12,7 +12,9 @@
 //! products of floats), so that outputs can be compared bit for bit with those of another engine, NaN being NaN.
 
 mod arith;
+mod atomic;
 mod control;
+mod descriptor;
 mod dot;
 mod draws;
 mod memory;
@@ -40,7 +42,7 @@ pub const NAME: &str = "generated";
 /// A kernel and its launch.
 #[derive(Debug, Clone)]
 pub struct Generated {
-    /// The kernel alone, called [`NAME`]; not verified yet.
+    /// The kernel, called [`NAME`], and functions that it calls; not verified yet.
     pub module: Module,
     /// Its launch.
     pub spec: Spec,
@@ -83,6 +85,9 @@ pub fn kernel(seed: u64) -> Result<Generated> {
         ..Module::default()
     };
     module.funcs.push(g.b.finish()?);
+    for helper in g.helpers {
+        module.funcs.push(helper.finish()?);
+    }
     Ok(Generated {
         module,
         spec: g.spec,
@@ -108,6 +113,8 @@ struct Generator {
     always: bool,
     /// The number of this program in the grid.
     program: Option<ValueId>,
+    /// Functions that the kernel calls.
+    helpers: Vec<FunctionBuilder>,
 }
 
 impl Generator {
@@ -131,6 +138,7 @@ impl Generator {
             lanes_only: false,
             always: true,
             program: None,
+            helpers: Vec::new(),
         }
     }
 
@@ -188,6 +196,9 @@ const OFTEN: &[OpCode] = &[
     OpCode::For,
     OpCode::If,
     OpCode::While,
+    OpCode::CondBr,
+    OpCode::Call,
+    OpCode::AtomicRmw,
     OpCode::Reduce,
     OpCode::Scan,
     OpCode::Select,

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use tilescope_diagnostics::Source;
 use tilescope_ir::{
-    Attrs, BlockId, Constant, Def, Effect, EntityId, FuncId, Function, Op, OpCode, OpId, Shape, Type,
+    Attrs, BlockId, Constant, Def, Effect, EntityId, FuncId, Function, Module, Op, OpCode, OpId, Shape, Type,
     ValueId, text,
 };
 
@@ -341,8 +341,10 @@ fn resized(f: &mut Function, from: u64, to: u64) -> bool {
 /// The kernel without what nothing uses, read back from its text; none if it cannot be read.
 fn tidied(mut generated: Generated) -> Option<Generated> {
     let id = kernel(&generated);
+    while without_unused(&mut generated.module.funcs[id]) {}
+    without_uncalled(&mut generated.module);
+    let id = kernel(&generated);
     let f = &mut generated.module.funcs[id];
-    while without_unused(f) {}
     let used = uses(f);
     let entry = f.entry();
     let params = f.blocks[entry].args.clone();
@@ -369,6 +371,25 @@ fn tidied(mut generated: Generated) -> Option<Generated> {
     tilescope_ir::verify(&generated.module).ok()?;
     generated.module = text::parse(&Source::new("candidate", text::print(&generated.module))).ok()?;
     Some(generated)
+}
+
+/// Drops functions that nothing calls.
+fn without_uncalled(module: &mut Module) {
+    let blocks = module
+        .funcs
+        .iter()
+        .flat_map(|(_, f)| f.blocks.iter().map(move |(_, b)| (f, b)));
+    let calls = blocks.flat_map(|(f, block)| block.ops.iter().map(move |&op| &f.ops[op].attrs));
+    let called: Vec<_> = calls
+        .filter_map(|attrs| match attrs {
+            Attrs::Callee(name) => Some(name.clone()),
+            _ => None,
+        })
+        .collect();
+    let functions = std::mem::take(&mut module.funcs).into_values();
+    for function in functions.filter(|f| f.public || called.contains(&f.name)) {
+        module.funcs.push(function);
+    }
 }
 
 /// Values that operations in blocks use.

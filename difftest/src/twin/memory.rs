@@ -19,7 +19,7 @@ impl Rewriter<'_> {
         let Some((&place, rest)) = operands.split_first() else {
             return Ok(());
         };
-        let mut unsure = place.unsure;
+        let mut unsure = place.unsure.map(|mask| self.fitted(mask, ty));
         let masked = data.code == OpCode::Load;
         for (i, operand) in rest.iter().enumerate() {
             if !(masked && i == 1) {
@@ -63,13 +63,13 @@ impl Rewriter<'_> {
             return Ok(());
         };
         let ty = self.b.ty(value.value);
-        let mut unsure = place.unsure;
+        let mut unsure = place.unsure.map(|mask| self.fitted(mask, ty));
         for (i, operand) in operands.iter().enumerate().skip(1) {
             if i != stored {
-                unsure = self.either(unsure, operand.unsure);
+                let mask = operand.unsure.map(|mask| self.fitted(mask, ty));
+                unsure = self.either(unsure, mask);
             }
         }
-        let unsure = unsure.map(|mask| self.fitted(mask, ty));
         let twin = |this: &mut Self, place: ValueId, twin: ValueId| {
             let mut values: Vec<ValueId> = operands.iter().map(|s| s.value).collect();
             values[0] = place;

@@ -199,10 +199,14 @@ impl Rewriter<'_> {
         Shadow { error, ..shadow }
     }
 
-    /// A mask in the form of `like`: one truth value in all of its lanes.
+    /// A mask in the form of `like`: one truth value in all of its lanes, or one for each row.
     pub(super) fn fitted(&mut self, mask: ValueId, like: Type) -> ValueId {
         match (self.b.ty(mask).shape(), like.shape()) {
             (None, Some(shape)) => self.b.splat(mask, shape),
+            (Some(rows), Some(shape)) if rows.rank() == 1 && shape.rank() == 2 => {
+                let column = self.b.expand_dims(mask, 1);
+                self.b.broadcast(column, shape)
+            }
             _ => mask,
         }
     }
