@@ -9,17 +9,19 @@
 //! Left out: kernels that read what they store, or use atomics, whose programs cannot be run again on what the
 //! launch left; stores of 8-bit floats; programs beyond the lowest few.
 
-use crate::frame::Tile;
+use crate::frame::{Slot, Tile};
 use crate::kind::Kind;
 use crate::kind::Lane;
 use crate::machine::Machine;
+use crate::num::dot::DotShape;
 use crate::num::float::{Bf16, F8E4M3, F8E4M3B11Fnuz, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F16, StoredFloat};
 use crate::print;
+use crate::steps::dot::Batch;
 use crate::taint::{self, BirthDetail};
 use crate::tape::{Inst, Tape, What};
 use std::collections::BTreeSet;
 use tilescope_diagnostics::Check;
-use tilescope_ir::{Family, Module, OpCode};
+use tilescope_ir::{Family, Function, Module, OpCode, OpId};
 
 /// Programs that are looked at again.
 pub const MOST: usize = 8;
@@ -56,7 +58,7 @@ impl Suspects {
 }
 
 /// True if a lane of a tile of floats is a NaN or an infinity.
-pub fn has_special(machine: &Machine<'_>, slot: crate::frame::Slot, kind: Kind, lanes: usize) -> bool {
+pub fn has_special(machine: &Machine<'_>, slot: Slot, kind: Kind, lanes: usize) -> bool {
     macro_rules! scan {
         ($t:ty, $ones:expr) => {{
             let special = |bits: $t| bits & $ones == $ones;
@@ -91,51 +93,162 @@ pub fn float(bits: u64, kind: Kind) -> f64 {
     })
 }
 
-/// Which instructions can give birth: per place, and what each slot holds.
+/// Which instructions can give birth, and what each slot holds.
 #[derive(Debug)]
 pub struct Hunt {
-    births: Vec<bool>,
+    places: Vec<Place>,
     kinds: Vec<(Kind, u32)>,
+}
+
+/// What an instruction can give birth to.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    /// So many results, that come first among what the instruction writes; behind them is room that it works in.
+    results: usize,
+    /// Its products, where it is a dot.
+    dot: Option<Batch>,
 }
 
 impl Hunt {
     /// For a tape on which every value has a slot of its own.
     pub fn new(module: &Module, tape: &Tape) -> Hunt {
-        let births = tape.origins.iter().map(|origin| match origin.what {
-            What::Param(_) => false,
-            What::Op(op) => {
-                let code = module.funcs[origin.func].ops[op].code;
-                let quiet = matches!(
-                    code,
-                    OpCode::Constant
-                        | OpCode::Poison
-                        | OpCode::Select
-                        | OpCode::ArithBitcast
-                        | OpCode::Bitcast
-                        | OpCode::IntToPtr
-                        | OpCode::PtrToInt
-                );
-                let family = matches!(
-                    code.info().family,
-                    Family::Arith
-                        | Family::Cast
-                        | Family::Compare
-                        | Family::Math
-                        | Family::Reduce
-                        | Family::Dot
-                );
-                family && !quiet
-            }
+        let places = tape.origins.iter().map(|origin| match origin.what {
+            What::Param(_) => Place::default(),
+            What::Op(op) => place(&module.funcs[origin.func], op),
         });
         Hunt {
-            births: births.collect(),
+            places: places.collect(),
             kinds: tape.shapes.clone(),
         }
     }
 
-    fn kind(&self, slot: crate::frame::Slot) -> Option<Kind> {
+    fn kind(&self, slot: Slot) -> Option<Kind> {
         let kind = self.kinds.get(slot.0 as usize)?.0;
         kind.is_float().then_some(kind)
+    }
+
+    fn whole(&self, slot: Slot) -> usize {
+        self.kinds[slot.0 as usize].1.max(1) as usize
+    }
+}
+
+fn place(function: &Function, op: OpId) -> Place {
+    let data = &function.ops[op];
+    let quiet = matches!(
+        data.code,
+        OpCode::Constant
+            | OpCode::Poison
+            | OpCode::Select
+            | OpCode::ArithBitcast
+            | OpCode::Bitcast
+            | OpCode::IntToPtr
+            | OpCode::PtrToInt
+    );
+    let family = matches!(
+        data.code.info().family,
+        Family::Arith | Family::Cast | Family::Compare | Family::Math | Family::Reduce | Family::Dot
+    );
+    if !family || quiet {
+        return Place::default();
+    }
+    let dot = match data.operands[..] {
+        [a, b, c] if data.code == OpCode::Dot => {
+            let [a, b, c] = [a, b, c].map(|v| function.ty(v).shape().unwrap_or_default());
+            Batch::of(a, b, c)
+        }
+        _ => None,
+    };
+    Place {
+        results: data.results.len(),
+        dot,
+    }
+}
+
+/// What a lane, or several together, hold.
+#[derive(Debug, Clone, Copy, Default)]
+struct Marks {
+    nan: bool,
+    infinity: bool,
+}
+
+impl Marks {
+    fn of(value: f64) -> Marks {
+        Marks {
+            nan: value.is_nan(),
+            infinity: value.is_infinite(),
+        }
+    }
+
+    fn and(self, other: Marks) -> Marks {
+        Marks {
+            nan: self.nan | other.nan,
+            infinity: self.infinity | other.infinity,
+        }
+    }
+
+    /// True if what a result is does not come from here.
+    fn cannot_explain(self, result: f64) -> bool {
+        !self.nan && (result.is_nan() || !self.infinity)
+    }
+}
+
+/// Which lanes of an operand a lane of the result is made of.
+enum Reach {
+    /// Its own.
+    Own(Slot, Kind),
+    /// Any of them.
+    Any(Marks),
+    /// Of a dot: its row of a, or its column of b.
+    Rows(Vec<Marks>, usize),
+    Columns(Vec<Marks>, Batch),
+}
+
+impl Reach {
+    fn of(machine: &Machine<'_>, hunt: &Hunt, inst: &Inst, at: usize, place: Place) -> Option<Reach> {
+        let slot = *inst.ins.get(at)?;
+        let kind = hunt.kind(slot)?;
+        let (lanes, whole) = (inst.lanes(machine), hunt.whole(slot));
+        let marks = |lane| Marks::of(float(print::bits(&machine.frame, slot, kind, whole, lane), kind));
+        if let (Some(batch), 0 | 1) = (place.dot, at) {
+            let shape = batch.shape;
+            let (of, groups) = match at {
+                0 => (shape.m * shape.k, shape.m),
+                _ => (shape.k * shape.n, shape.n),
+            };
+            let mut of_group = vec![Marks::default(); groups * batch.count];
+            for lane in 0..whole {
+                let group = lane / of * groups
+                    + match at {
+                        0 => lane % of / shape.k,
+                        _ => lane % shape.n,
+                    };
+                of_group[group] = of_group[group].and(marks(lane));
+            }
+            return Some(match at {
+                0 => Reach::Rows(of_group, shape.n),
+                _ => Reach::Columns(of_group, batch),
+            });
+        }
+        if machine.frame.uniform(slot).is_some() || lanes == whole || inst.lanes == 0 {
+            return Some(Reach::Own(slot, kind));
+        }
+        Some(Reach::Any(
+            (0..whole).map(marks).fold(Marks::default(), Marks::and),
+        ))
+    }
+
+    fn marks(&self, machine: &Machine<'_>, lanes: usize, lane: usize) -> Marks {
+        match self {
+            &Reach::Own(slot, kind) => {
+                Marks::of(float(print::bits(&machine.frame, slot, kind, lanes, lane), kind))
+            }
+            Reach::Any(marks) => *marks,
+            Reach::Rows(rows, n) => rows[lane / n],
+            Reach::Columns(columns, batch) => {
+                let n = batch.shape.n;
+                columns[lane / (batch.shape.m * n) * n + lane % n]
+            }
+        }
     }
 }
 
@@ -144,74 +257,81 @@ pub fn look(machine: &mut Machine<'_>, inst: &Inst) {
     let Some(hunt) = machine.hunt.clone() else {
         return;
     };
-    if !hunt.births.get(inst.at.0 as usize).copied().unwrap_or(false) {
-        return;
-    }
+    let place = hunt.places.get(inst.at.0 as usize).copied().unwrap_or_default();
     let lanes = inst.lanes(machine);
-    for &out in &inst.outs {
+    for &out in inst.outs.iter().take(place.results) {
         let Some(kind) = hunt.kind(out) else { continue };
         if !may_be_special(machine, out, kind, lanes) {
             continue;
         }
-        let mut born: Vec<(Check, u32, BirthDetail)> = Vec::new();
+        let reaches = (0..inst.ins.len()).filter_map(|at| Reach::of(machine, &hunt, inst, at, place));
+        let reaches: Vec<Reach> = reaches.collect();
+        let mut born: [Vec<(u32, BirthDetail)>; 2] = Default::default();
         for lane in 0..lanes {
             let value = float(print::bits(&machine.frame, out, kind, lanes, lane), kind);
             if value.is_finite() {
                 continue;
             }
-            let mut operands = [0.0; 3];
-            let mut count = 0;
-            let mut clean = true;
-            for &slot in &inst.ins {
-                let Some(kind) = hunt.kind(slot) else { continue };
-                let whole = hunt.kinds[slot.0 as usize].1.max(1);
-                // Lane for lane, or any lane of a tile that is combined.
-                let own = machine.frame.uniform(slot).is_some() || lanes as u32 == whole || inst.lanes == 0;
-                let is_clean = |x: f64| {
-                    if value.is_nan() {
-                        !x.is_nan()
-                    } else {
-                        x.is_finite()
-                    }
+            let explained = |reach: &Reach| !reach.marks(machine, lanes, lane).cannot_explain(value);
+            if !reaches.iter().any(explained) {
+                let (operands, count) = match place.dot {
+                    Some(batch) => factors(machine, &hunt, inst, batch, lane),
+                    None => own(machine, &reaches, lanes, lane),
                 };
-                if own {
-                    let x = float(print::bits(&machine.frame, slot, kind, lanes, lane), kind);
-                    clean &= is_clean(x);
-                    if let Some(operand) = operands.get_mut(count) {
-                        *operand = x;
-                        count += 1;
-                    }
-                } else {
-                    let whole = whole as usize;
-                    clean &= (0..whole)
-                        .all(|i| is_clean(float(print::bits(&machine.frame, slot, kind, whole, i), kind)));
-                }
-            }
-            if clean {
-                let check = if value.is_nan() {
-                    Check::NanBorn
-                } else {
-                    Check::InfBorn
-                };
-                let detail = BirthDetail::Special(lane as u32, value, operands, count as u8);
-                born.push((check, lane as u32, detail));
+                let detail = BirthDetail::Special(lane as u32, value, operands, count);
+                born[usize::from(!value.is_nan())].push((lane as u32, detail));
             }
         }
-        for check in [Check::NanBorn, Check::InfBorn] {
-            let of_check: Vec<(u32, BirthDetail)> = born
-                .iter()
-                .filter(|birth| birth.0 == check)
-                .map(|birth| (birth.1, birth.2))
-                .collect();
-            if !of_check.is_empty() {
+        for (check, born) in [Check::NanBorn, Check::InfBorn].into_iter().zip(born) {
+            if !born.is_empty() {
                 machine.taint.activate();
-                taint::bear_lanes(machine, out, lanes, check, of_check);
+                taint::bear_lanes(machine, out, lanes, check, born);
             }
         }
     }
 }
 
-fn may_be_special(machine: &mut Machine<'_>, slot: crate::frame::Slot, kind: Kind, lanes: usize) -> bool {
+/// The operands of a lane, of those that go lane for lane.
+fn own(machine: &Machine<'_>, reaches: &[Reach], lanes: usize, lane: usize) -> ([f64; 3], u8) {
+    let mut operands = [0.0; 3];
+    let own = reaches.iter().filter_map(|reach| match *reach {
+        Reach::Own(slot, kind) => Some(float(print::bits(&machine.frame, slot, kind, lanes, lane), kind)),
+        _ => None,
+    });
+    let count = operands
+        .iter_mut()
+        .zip(own)
+        .map(|(operand, value)| *operand = value)
+        .count();
+    (operands, count as u8)
+}
+
+/// The first two factors whose product is special, and what is added; only that where all products are finite.
+fn factors(machine: &Machine<'_>, hunt: &Hunt, inst: &Inst, batch: Batch, lane: usize) -> ([f64; 3], u8) {
+    let DotShape { m, n, k } = batch.shape;
+    let (product, row, column) = (lane / (m * n), lane % (m * n) / n, lane % n);
+    let value = |at: usize, lane: usize| {
+        let slot = *inst.ins.get(at)?;
+        let kind = hunt.kind(slot)?;
+        Some(float(
+            print::bits(&machine.frame, slot, kind, hunt.whole(slot), lane),
+            kind,
+        ))
+    };
+    let added = value(2, lane).unwrap_or_default();
+    let pairs = (0..k).filter_map(|i| {
+        Some((
+            value(0, product * m * k + row * k + i)?,
+            value(1, product * k * n + i * n + column)?,
+        ))
+    });
+    match pairs.into_iter().find(|(a, b)| !(a * b).is_finite()) {
+        Some((a, b)) => ([a, b, added], 3),
+        None => ([added, 0.0, 0.0], 1),
+    }
+}
+
+fn may_be_special(machine: &mut Machine<'_>, slot: Slot, kind: Kind, lanes: usize) -> bool {
     machine.frame.flatten(slot);
     match kind {
         Kind::F16 | Kind::Bf16 | Kind::F32 | Kind::F64 => has_special(machine, slot, kind, lanes),

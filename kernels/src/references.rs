@@ -41,10 +41,7 @@ fn softmax(operands: &[Operand]) -> Expected {
     let [Array(x)] = operands else {
         return Err("softmax takes an array".into());
     };
-    map_rows(x, |row| {
-        let log_sum = log_sum_exp(row.iter().copied());
-        row.mapv(|x| (x - log_sum).exp())
-    })
+    map_rows(x, |row| shares(&row))
 }
 
 /// `x`, `weight`, `bias` (one row each), `eps`: (x - mean) / sqrt(variance + eps) * weight + bias, along rows.
@@ -125,8 +122,7 @@ fn causal_attention(operands: &[Operand]) -> Expected {
     for ((q, k), v) in heads {
         for (t, query) in q.rows().into_iter().enumerate() {
             let scores = visible_scores(query, k, t, *scale);
-            let log_sum = log_sum_exp(scores.iter().copied());
-            let weights = scores.mapv(|s| (s - log_sum).exp());
+            let weights = shares(&scores.view());
             output.extend(weights.dot(&v.slice(ndarray::s![..=t, ..])));
         }
     }
@@ -245,6 +241,15 @@ fn log_sum_exp(values: impl Iterator<Item = f64> + Clone) -> f64 {
     max + values.map(|x| (x - max).exp()).sum::<f64>().ln()
 }
 
+/// exp(x) / sum(exp(x)). By the largest and not by [`log_sum_exp`], whose logarithm is lost beside numbers near 1e17;
+/// NaN where the largest is infinite, as NumPy and PyTorch have it.
+fn shares(row: &ArrayView1<'_, f64>) -> Array1<f64> {
+    let max = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let terms = row.mapv(|x| (x - max).exp());
+    let sum = terms.sum();
+    terms / sum
+}
+
 /// Applies `f` to each lane of the last axis; what it returns has the lane's length.
 fn map_rows(x: &ArrayD<f64>, mut f: impl FnMut(ArrayView1<'_, f64>) -> Array1<f64>) -> Expected {
     let axis = x.ndim().checked_sub(1).map(Axis).ok_or("x has no axis")?;
@@ -323,10 +328,10 @@ mod tests {
 
     #[test]
     fn softmax_of_logarithms_is_their_share() {
-        let x = array![[1f64.ln(), 3f64.ln()], [1000.0, 1000.0]].into_dyn();
+        let x = array![[1f64.ln(), 3f64.ln()], [1000.0, 1000.0], [3e38, 3e38]].into_dyn();
         assert_close(
             &run("softmax", &[Array(x)]),
-            array![[0.25, 0.75], [0.5, 0.5]].into_dyn(),
+            array![[0.25, 0.75], [0.5, 0.5], [0.5, 0.5]].into_dyn(),
         );
     }
 
