@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use tilescope_interpreter::target::{TARGETS, Target};
 
 const AFTER_HELP: &str = "\
 A LAUNCH is a launch file (NAME.launch.toml) or the name of a built-in example (see `tilescope kernels`).
@@ -192,6 +193,17 @@ pub struct SourceOptions {
     /// Look up what kernels import in this folder too (may be given several times)
     #[arg(long, value_name = "DIR")]
     pub python_path: Vec<PathBuf>,
+    /// The GPU that the kernel is meant for: it is compiled for it, and what that GPU refuses is a finding [sm_80, sm_86,
+    /// sm_89, sm_90, sm_100, sm_120]
+    #[arg(long, value_name = "SM", value_parser = target)]
+    pub target: Option<&'static Target>,
+}
+
+fn target(text: &str) -> Result<&'static Target, String> {
+    Target::named(text).ok_or_else(|| {
+        let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
+        format!("the targets are {}", names.join(", "))
+    })
 }
 
 /// `tilescope check`.
@@ -282,6 +294,9 @@ pub struct Run {
     /// Report no faults; an access outside its tensor is still not carried out
     #[arg(long)]
     pub no_checks: bool,
+    /// Also write the report to this file: .json, .sarif, .xml (JUnit) or .txt (may be given several times)
+    #[arg(long, value_name = "FILE")]
+    pub report: Vec<PathBuf>,
     /// Which findings count.
     #[command(flatten)]
     pub judge: JudgeOptions,

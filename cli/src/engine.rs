@@ -2,16 +2,17 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use tilescope_debugger::{Opening, Session};
 use tilescope_diagnostics::render::Sources;
-use tilescope_diagnostics::{Error, Launched, OutputSummary, Source};
+use tilescope_diagnostics::{Error, Finding, Launched, OutputSummary, Source};
 use tilescope_frontend::source::Program;
 use tilescope_interpreter::simd::{Cpu, CpuLevel};
+use tilescope_interpreter::target::Target;
 use tilescope_interpreter::{Control, Options, Prepared, Which};
 use tilescope_ir::{FuncId, Loc, VerifiedModule};
 use tilescope_kernels::REFERENCES;
@@ -20,7 +21,7 @@ use tilescope_launch::{
 };
 use tilescope_oracle::{Accumulation, expectations, judge, summary};
 
-use crate::args::{Backend, RunOptions};
+use crate::args::{Backend, RunOptions, SourceOptions};
 use crate::files::{self, Files, KernelTexts, PythonFiles, PythonText};
 use crate::gpu::Gpu;
 use crate::{again, interrupt, pipeline, progress, python};
@@ -53,6 +54,8 @@ pub struct Opened {
     pub bound: Bound,
     /// The kernel of each launch.
     pub kernels: Vec<Kernel>,
+    /// The GPU that they are meant for.
+    pub target: Option<&'static Target>,
     /// The files that the launch file may name.
     pub files: Files,
     python: Vec<PythonText>,
@@ -115,12 +118,12 @@ pub struct Done {
 }
 
 /// Reads a launch and its kernels, compiles those of Python source for their arguments; their imports are looked up
-/// in the folders of `python_path` too.
+/// in the folders that `sources` names too.
 ///
 /// # Errors
 /// Everything that can be wrong with them, before anything is allocated.
-pub fn open(argument: &str, python_path: &[PathBuf]) -> Result<Opened> {
-    read(argument, python_path, |template| {
+pub fn open(argument: &str, sources: &SourceOptions) -> Result<Opened> {
+    read(argument, sources, |template| {
         template.bind(&Overrides::default())
     })
 }
@@ -131,7 +134,7 @@ pub fn open(argument: &str, python_path: &[PathBuf]) -> Result<Opened> {
 /// What is wrong with the file; those of `then`.
 pub fn read<T>(
     argument: &str,
-    python_path: &[PathBuf],
+    sources: &SourceOptions,
     then: impl FnOnce(&Template<'_>) -> Result<T>,
 ) -> Result<T> {
     let (source, files) = files::open(argument)?;
@@ -142,13 +145,14 @@ pub fn read<T>(
         _ => error,
     })?;
     let python = PythonFiles::new(&files);
-    let entries = python_path.iter().map(|folder| python.entry(folder));
+    let entries = sources.python_path.iter().map(|folder| python.entry(folder));
     let entries = entries.collect::<std::result::Result<_, _>>()?;
     then(&Template {
         file: Arc::new(file),
         files: &files,
         python: &python,
         program: Program::new(&python, entries),
+        target: sources.target,
         ttir: RefCell::default(),
     })
 }
@@ -161,6 +165,7 @@ pub struct Template<'p> {
     files: &'p Files,
     python: &'p PythonFiles,
     program: Program<'p>,
+    target: Option<&'static Target>,
     ttir: RefCell<Vec<Kernel>>,
 }
 
@@ -177,7 +182,7 @@ impl Template<'_> {
         let mut notes: Vec<String> = Vec::new();
         for (index, spec) in file.launches().iter().enumerate() {
             if spec.kernel.path.ends_with(".py") {
-                let compiled = python::compile(&self.program, file, &evaluated, index, self.files)?;
+                let compiled = python::compile(&self.program, file, &evaluated, index, self.files, self.target)?;
                 let new = compiled.notes.into_iter().filter(|note| !notes.contains(note));
                 let new: Vec<String> = new.collect();
                 notes.extend(new);
@@ -200,6 +205,7 @@ impl Template<'_> {
             file: file.clone(),
             bound,
             kernels,
+            target: self.target,
             files: self.files.clone(),
             python: self.python.texts(),
         })
@@ -306,6 +312,10 @@ impl Opened {
             let error = Error::input(format!("there is no launch {}: the file has {count}", launch + 1));
             return Err(error.into());
         };
+        let options = tilescope_debugger::Options {
+            target: self.target,
+            ..options
+        };
         let memory = self.memory_before(launch, options)?;
         let opened = self.clone();
         Ok(Session::open(Opening {
@@ -317,6 +327,29 @@ impl Opened {
             cancel: interrupt::flag(),
             options,
         })?)
+    }
+
+    /// What `check` finds in the programs of one launch of the file.
+    ///
+    /// # Errors
+    /// What is not supported; what cannot be allocated or read.
+    pub fn findings(&self, launch: usize, options: tilescope_debugger::Options) -> Result<Vec<Finding>> {
+        let mut memory = self.memory_before(launch, options)?;
+        let options = Options {
+            max_steps: options.max_steps,
+            max_findings: usize::MAX,
+            cpu: options.cpu,
+            target: self.target,
+            ..Options::default()
+        };
+        let control = Control {
+            cancel: interrupt::flag(),
+            progress: &|_| {},
+        };
+        Ok(self
+            .prepare(launch, options)?
+            .run(&mut memory, &control)?
+            .findings)
     }
 
     /// The tensors as they are before a launch of the file.
@@ -351,7 +384,10 @@ impl Opened {
     /// What is not supported; what cannot be allocated or read; mistakes in `[expect]`. All before the
     /// first program runs.
     pub fn run(&self, how: &How<'_>) -> Result<Done> {
-        let options = how.interpreter();
+        let options = Options {
+            target: self.target,
+            ..how.interpreter()
+        };
         let launches = 0..self.kernels.len();
         let mut engine = match how.options.backend {
             Backend::Cpu => Engine::Interpreter(

@@ -35,7 +35,10 @@ impl Judge<'_> {
         let mut errors = Vec::new();
         for path in &options.suppress {
             match read(path) {
-                Ok(rules) => rules.into_iter().for_each(|rule| suppressions.add(rule)),
+                Ok(entries) => entries.into_iter().for_each(|entry| match entry {
+                    Ok(rule) => suppressions.add(rule),
+                    Err(error) => errors.push(error),
+                }),
                 Err(error) => errors.push(error),
             }
         }
@@ -90,8 +93,11 @@ impl Judge<'_> {
 }
 
 /// Reads a file of suppressions: `[[suppress]]` tables with `id`, `reason` and, where not all kernels and lines are meant,
-/// `kernel` and `line`.
-fn read(path: &Path) -> Result<Vec<Rule>> {
+/// `kernel` and `line`. An entry that is wrong is an error of its own: it silences nothing, the others do.
+///
+/// # Errors
+/// A file that cannot be read, or is no TOML.
+fn read(path: &Path) -> Result<Vec<Result<Rule>>> {
     let name = path.display().to_string();
     let text = files::read_text(path).map_err(|why| Error::input(format!("cannot read `{name}`: {why}")))?;
     let source = Source::new(name, text);
@@ -104,19 +110,21 @@ fn read(path: &Path) -> Result<Vec<Rule>> {
     for (key, value) in root.into_inner() {
         if key.get_ref() != "suppress" {
             let error = Error::input(format!("unknown key `{}`", key.get_ref()));
-            return Err(error
+            rules.push(Err(error
                 .at(&source, key.span(), "")
-                .help("entries are written [[suppress]]"));
+                .help("entries are written [[suppress]]")));
+            continue;
         }
         let span = value.span();
         let DeValue::Array(entries) = value.into_inner() else {
             let error = Error::input("`suppress` must be a list of tables");
-            return Err(error
+            rules.push(Err(error
                 .at(&source, span, "")
-                .help("write [[suppress]] before each entry"));
+                .help("write [[suppress]] before each entry")));
+            continue;
         };
         for entry in entries {
-            rules.push(rule(&source, entry)?);
+            rules.push(rule(&source, entry));
         }
     }
     Ok(rules)

@@ -13,6 +13,7 @@ use tilescope_frontend::specialize::{Given, Rules, specialize};
 use tilescope_frontend::types::Dtype;
 use tilescope_frontend::value::Value;
 use tilescope_frontend::{language, request};
+use tilescope_interpreter::target::Target;
 use tilescope_ir::{FuncId, Shape, VerifiedModule};
 use tilescope_launch::expr::Value as LaunchValue;
 use tilescope_launch::{
@@ -22,7 +23,7 @@ use tilescope_launch::{
 use crate::engine::Refused;
 use crate::files::Files;
 
-/// The machine that kernels are compiled for: an H100 or H200.
+/// The machine that kernels are compiled for unless another is named: an H100 or H200.
 const CAPABILITY: u32 = 90;
 
 /// Deepest nesting of tuples in a launch file.
@@ -43,7 +44,7 @@ pub struct Kernel {
     pub notes: Vec<String>,
 }
 
-/// Compiles the kernel of a launch for its arguments.
+/// Compiles the kernel of a launch for its arguments and the GPU that it is meant for.
 ///
 /// # Errors
 /// A kernel or parameters that do not fit the launch, at their place in the launch file; else everything that is wrong
@@ -54,6 +55,7 @@ pub fn compile(
     evaluated: &Evaluated<'_>,
     launch: usize,
     files: &Files,
+    target: Option<&Target>,
 ) -> Result<Kernel> {
     let spec = &file.launches()[launch];
     if let Some(missing) = files.missing(&spec.kernel.path) {
@@ -80,7 +82,7 @@ pub fn compile(
         kernel: kernel.name.to_string(),
         args,
         host,
-        capability: CAPABILITY,
+        capability: target.map_or(CAPABILITY, |target| target.capability),
         num_warps: spec.options.num_warps,
         num_stages: spec.options.num_stages,
     };

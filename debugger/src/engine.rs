@@ -9,6 +9,7 @@ use tilescope_interpreter::machine::Context;
 use tilescope_interpreter::simd::Cpu;
 use tilescope_interpreter::stored::StoredPointers;
 use tilescope_interpreter::tape::Tape;
+use tilescope_interpreter::target::Target;
 use tilescope_launch::{Launch, Memory, Role};
 
 use crate::recorder::Recorder;
@@ -48,6 +49,7 @@ pub struct Engine {
     pub cancel: &'static AtomicBool,
     pub max_steps: u64,
     pub cpu: Cpu,
+    pub target: Option<&'static Target>,
     base: Base,
 }
 
@@ -57,7 +59,7 @@ impl Engine {
         memory: Memory,
         remake: Remake,
         cancel: &'static AtomicBool,
-        (max_steps, cpu): (u64, Cpu),
+        (max_steps, cpu, target): (u64, Cpu, Option<&'static Target>),
     ) -> Engine {
         let base = base(&launch, &memory, remake);
         Engine {
@@ -67,6 +69,7 @@ impl Engine {
             cancel,
             max_steps,
             cpu,
+            target,
             base,
         }
     }

@@ -659,7 +659,7 @@ impl Session {
     }
 
     /// Runs all that is left, stopping at nothing.
-    fn run_to_end(&mut self) -> Result<()> {
+    pub(crate) fn run_to_end(&mut self) -> Result<()> {
         let mut none = Breakpoints::default();
         none.at_findings = false;
         let home = self.state.current;

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use tilescope_diagnostics::{Error, Finding, Frame, Printed, Result, closest};
+use tilescope_diagnostics::{Check, Error, Finding, Frame, Printed, Result, closest};
 use tilescope_interpreter::report::Reporter;
 use tilescope_interpreter::simd::Cpu;
 use tilescope_interpreter::sink::Sink;
 use tilescope_interpreter::stepping::{Program, Stepping};
 use tilescope_interpreter::tape::{Order, Tape};
+use tilescope_interpreter::target::Target;
 use tilescope_ir::{FuncId, VerifiedModule};
 use tilescope_launch::{Launch, Memory};
 
@@ -47,6 +48,8 @@ pub struct Options {
     pub max_steps: u64,
     /// Vector instructions.
     pub cpu: Cpu,
+    /// The GPU that the launch is meant for.
+    pub target: Option<&'static Target>,
 }
 
 impl Default for Options {
@@ -55,8 +58,22 @@ impl Default for Options {
             history_bytes: 256 << 20,
             max_steps: 100_000_000,
             cpu: Cpu::detect(),
+            target: None,
         }
     }
+}
+
+/// True for checks that a session makes; the others need all programs at once, or a second run of some.
+pub fn looks_for(check: Check) -> bool {
+    !matches!(
+        check,
+        Check::RaceWriteWrite
+            | Check::RaceReadWrite
+            | Check::BenignRace
+            | Check::UninitLoad
+            | Check::NanBorn
+            | Check::InfBorn
+    )
 }
 
 /// A launch being debugged.
@@ -93,9 +110,24 @@ impl Session {
             cancel,
             options,
         } = opening;
-        let stepping = Stepping::new(&module, kernel, &launch, options.cpu)?;
+        let stepping = Stepping::new(
+            &module,
+            kernel,
+            &launch,
+            tilescope_interpreter::Options {
+                cpu: options.cpu,
+                target: options.target,
+                ..Default::default()
+            },
+        )?;
         let code = Code::new(module, kernel, stepping);
-        let engine = Engine::new(launch, memory, remake, cancel, (options.max_steps, options.cpu));
+        let engine = Engine::new(
+            launch,
+            memory,
+            remake,
+            cancel,
+            (options.max_steps, options.cpu, options.target),
+        );
         let mut session = Session {
             code,
             engine,
@@ -313,6 +345,23 @@ impl Session {
         let mut sink = self.sink();
         let whole = self.state.done.count() >= self.programs();
         self.report(|reporter| reporter.findings(&mut sink, &[], whole))
+    }
+
+    /// The number here of what another run of the launch found, once all programs have run; none where this session did
+    /// not find it.
+    ///
+    /// # Errors
+    /// The launch cannot be run to its end.
+    pub fn number_of(&mut self, wanted: &Finding) -> Result<Option<u64>> {
+        if !looks_for(wanted.check) {
+            return Ok(None);
+        }
+        self.run_to_end()?;
+        let findings = self.findings();
+        let same = |f: &Finding| {
+            f.check == wanted.check && f.location == wanted.location && f.tensor == wanted.tensor
+        };
+        Ok(findings.iter().position(same).map(|index| index as u64 + 1))
     }
 
     /// What the kernel has printed up to now, in program order.

@@ -282,6 +282,7 @@ impl Session {
             let options = tilescope_interpreter::Options {
                 max_steps: self.engine.max_steps,
                 cpu: self.engine.cpu,
+                target: self.engine.target,
                 ..tilescope_interpreter::Options::default()
             };
             let Session { code, engine, .. } = self;

@@ -7,7 +7,8 @@
 //! on the way and comes out right. An access whose address differs from the exact one is reported, and not as out of
 //! bounds as well.
 //!
-//! Left out: offsets of block pointers and descriptors, whose arithmetic is of 64 bits from the offset on.
+//! Block pointers and descriptors compute in 64 bits from their offsets and strides on; what those are without
+//! wrap-around goes into the addresses. Whether a lane is inside of the tensor is judged by the real offset, as there.
 
 use crate::access::Access;
 use crate::frame::Slot;
@@ -246,6 +247,60 @@ pub fn add_ptr(bytes: u64, inst: &Inst, machine: &mut Machine<'_>) {
     };
     let lanes = (0..count).map(lane).collect();
     machine.exact.set(out, Some(Deltas { lanes, born }));
+}
+
+/// An integer, and how much greater it is without wrap-around.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Integer {
+    real: i128,
+    delta: i128,
+}
+
+impl Integer {
+    /// How much greater `(self + more) * other` is without wrap-around.
+    pub fn times(&self, more: i128, other: &Integer) -> i128 {
+        let real = self.real + more;
+        let exact = (real + self.delta).saturating_mul(other.real + other.delta);
+        exact.saturating_sub(real.saturating_mul(other.real))
+    }
+}
+
+/// Scalars of 64 bits.
+pub fn integers(machine: &Machine<'_>, slots: &[Slot]) -> Vec<Integer> {
+    slots
+        .iter()
+        .map(|&slot| Integer {
+            real: signed(machine, slot, Kind::I64, 1, 0),
+            delta: machine.exact.lane(slot, 0),
+        })
+        .collect()
+}
+
+/// The lanes of a tile.
+pub fn lanes(machine: &Machine<'_>, slot: Slot, kind: Kind, lanes: usize) -> Vec<Integer> {
+    (0..lanes)
+        .map(|lane| Integer {
+            real: signed(machine, slot, kind, lanes, lane),
+            delta: machine.exact.lane(slot, lane),
+        })
+        .collect()
+}
+
+/// The addresses of a block, the first result: `part` says how much greater a lane's offset from the base, the first
+/// operand, is in bytes.
+pub fn block(inst: &Inst, machine: &mut Machine<'_>, lanes: usize, mut part: impl FnMut(usize) -> i128) {
+    let born = inst
+        .ins
+        .iter()
+        .find_map(|&slot| machine.exact.get(slot).map(|deltas| deltas.born));
+    let base = inst.ins.first().map_or(0, |&slot| machine.exact.lane(slot, 0));
+    let deltas = born.map(|born| Deltas {
+        lanes: (0..lanes).map(|lane| base.saturating_add(part(lane))).collect(),
+        born,
+    });
+    for (i, &out) in inst.outs.iter().enumerate() {
+        machine.exact.set(out, deltas.clone().filter(|_| i == 0));
+    }
 }
 
 /// The chosen side's: operands are the condition and both sides.

@@ -29,6 +29,7 @@ pub mod print;
 pub mod ptx;
 pub mod races;
 pub mod report;
+pub mod reread;
 pub mod schedule;
 pub mod seen;
 pub mod simd;
@@ -38,6 +39,7 @@ pub mod steps;
 pub mod stored;
 pub mod taint;
 pub mod tape;
+pub mod target;
 pub mod tensor_memory;
 pub use tilescope_launch::view;
 pub mod written;
@@ -65,6 +67,8 @@ pub struct Options {
     pub cpu: simd::Cpu,
     /// How the kernel is lowered: results have the same bits either way.
     pub lowering: Lowering,
+    /// The GPU that the launch is meant for; what it refuses is a finding.
+    pub target: Option<&'static target::Target>,
 }
 
 /// How a kernel becomes a tape.
@@ -86,6 +90,7 @@ impl Default for Options {
             suspended_bytes: 1 << 30,
             cpu: simd::Cpu::detect(),
             lowering: Lowering::Fast,
+            target: None,
         }
     }
 }
@@ -127,7 +132,7 @@ pub struct Outcome {
 /// # Errors
 /// Unsupported operations, by name and place.
 pub fn tape(module: &Module, kernel: FuncId, launch: &Launch, options: Options) -> Result<tape::Tape> {
-    let mut lowered = lower::lower(module, kernel, launch, options.checks, options.cpu)?;
+    let mut lowered = lower::lower(module, kernel, launch, options)?;
     if options.lowering == Lowering::Fast {
         optimise::optimise(&mut lowered, launch.grid);
     }
@@ -258,6 +263,9 @@ impl<'m> Prepared<'m> {
         let mut findings = Vec::new();
         if self.options.checks {
             findings = reporter.findings(&mut ran.sink, &races, whole);
+            if let Some(target) = self.options.target {
+                findings.extend(checks::target_limit::findings(&reporter, target));
+            }
         }
         let prints = reporter.prints(&ran.sink);
         let findings_cut = findings.len() > self.options.max_findings;

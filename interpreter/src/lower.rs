@@ -12,10 +12,12 @@ mod postorder;
 mod visit;
 
 use self::postorder::reverse_postorder;
+use crate::Options;
 use crate::analysis::addresses::address_values;
 use crate::analysis::pointees::{Pointees, Storages, Touched};
 use crate::analysis::quiet::quiet_loads;
-use crate::checks::hint;
+use crate::analysis::rereads::rereads;
+use crate::checks::{hint, missing_barrier};
 use crate::frame::Slot;
 use crate::initialised;
 use crate::kind::Kind;
@@ -23,6 +25,7 @@ use crate::simd::Cpu;
 use crate::stepping::Placed;
 use crate::steps::{self, region};
 use crate::tape::{At, Code, Inst, Label, Order, Origin, Preset, Step, What};
+use crate::target::Target;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tilescope_diagnostics::{Error, Result};
@@ -61,6 +64,8 @@ pub struct Lowered {
     pub order: Order,
     /// Uninitialised storage that the kernel may read.
     pub unwritten: Storages,
+    /// Storage that a program may load after it stored there.
+    pub rereads: Storages,
     /// What its accesses may touch; nothing where faults are not reported.
     pub touched: Touched,
     /// Where values are, for the debugger; empty unless asked for.
@@ -108,6 +113,13 @@ pub struct Lower<'m> {
     /// What is known of the kernel's atomics.
     pub atomics: steps::atomic::order::Seen,
     cpu: Cpu,
+    target: Option<&'static Target>,
+    /// Where pointers point, if faults are reported.
+    pointees: Option<Pointees>,
+    /// Storage that a program may load after it stored there.
+    rereads: Storages,
+    /// Shapes of accesses to it.
+    shapes: Vec<Vec<usize>>,
     /// Where values are, if somebody asks.
     values: Option<Vec<Placed>>,
 }
@@ -115,8 +127,8 @@ pub struct Lower<'m> {
 const UNPLACED: u32 = u32::MAX;
 
 /// Lowers a kernel for a launch.
-pub fn lower(module: &Module, kernel: FuncId, launch: &Launch, checks: bool, cpu: Cpu) -> Result<Lowered> {
-    lower_noting(module, kernel, launch, checks, cpu, false)
+pub fn lower(module: &Module, kernel: FuncId, launch: &Launch, options: Options) -> Result<Lowered> {
+    lower_noting(module, kernel, launch, options, false)
 }
 
 /// As [`lower`], but notes where values are if `values`.
@@ -124,10 +136,10 @@ pub fn lower_noting(
     module: &Module,
     kernel: FuncId,
     launch: &Launch,
-    checks: bool,
-    cpu: Cpu,
+    options: Options,
     values: bool,
 ) -> Result<Lowered> {
+    let Options { checks, cpu, .. } = options;
     let scope = Scope {
         func: kernel,
         values: HashMap::new(),
@@ -153,12 +165,21 @@ pub fn lower_noting(
         addresses: HashMap::new(),
         atomics: steps::atomic::order::Seen::default(),
         cpu,
+        target: options.target.filter(|_| checks),
+        pointees: None,
+        rereads: Storages::NONE,
+        shapes: Vec::new(),
         values: values.then(Vec::new),
     };
     let mut unwritten = Storages::NONE;
     let mut touched = Touched::default();
     if checks {
-        touched = Pointees::of(module, kernel, launch).touched(module);
+        let pointees = Pointees::of(module, kernel, launch);
+        touched = pointees.touched(module);
+        if !touched.stored.both(touched.loaded).is_empty() {
+            lower.rereads = rereads(module, kernel, &pointees);
+        }
+        lower.pointees = Some(pointees);
         unwritten = initialised::watched(launch, touched.loaded.union(touched.updated));
     }
     let function = &module.funcs[kernel];
@@ -176,6 +197,7 @@ pub fn lower_noting(
         order,
         values,
         atomics,
+        rereads,
         ..
     } = lower;
     let order = match order {
@@ -198,6 +220,7 @@ pub fn lower_noting(
         loops,
         order,
         unwritten,
+        rereads,
         touched,
         values: values.unwrap_or_default(),
     })
@@ -323,6 +346,37 @@ impl<'m> Lower<'m> {
     /// True if faults are reported.
     pub fn checks(&self) -> bool {
         self.checks
+    }
+
+    /// The GPU that the launch is meant for, if faults are reported.
+    pub fn target(&self) -> Option<&'static Target> {
+        self.target
+    }
+
+    /// Storage that a program may load after it stored there.
+    pub fn rereads(&self) -> Storages {
+        self.rereads
+    }
+
+    /// True if a pointer may point there.
+    pub fn is_reread(&mut self, pointer: ValueId) -> bool {
+        let func = self.scope().func;
+        let target = self.pointees.as_ref().map(|pointees| pointees.get(func, pointer));
+        target.is_some_and(|target| !target.both(self.rereads).is_empty())
+    }
+
+    /// The number of a shape.
+    pub fn shape_id(&mut self, shape: &[usize]) -> u32 {
+        let known = self.shapes.iter().position(|known| known == shape);
+        if known.is_none() {
+            self.shapes.push(shape.to_vec());
+        }
+        known.unwrap_or(self.shapes.len() - 1) as u32
+    }
+
+    /// The last instruction.
+    pub fn last(&self) -> Option<&Inst> {
+        self.code.insts.last()
     }
 
     /// True if no lane that a load leaves undefined is to be followed.
@@ -533,6 +587,7 @@ impl<'m> Lower<'m> {
         steps::atomic::order::touch(self, function, op);
         self.visit(function, op)?;
         if self.checks {
+            missing_barrier::operation(self, function, op);
             hint::operation(self, function, op);
         }
         // A loop's own closing instructions belong to the loop, not to its last operation.

@@ -6,6 +6,7 @@ use crate::frame::{Frame, Provenance, Slot};
 use crate::hunt::{self, Hunt};
 use crate::kind::Lane;
 use crate::ordered::Ordered;
+use crate::reread::Reread;
 use crate::sink::Sink;
 use crate::steps::atomic::Gathered;
 use crate::steps::atomic::logged::Log;
@@ -145,6 +146,8 @@ pub struct Machine<'r> {
     pub taint: Taint,
     /// What wrapped around in the program.
     pub exact: Exact,
+    /// What the program stored since its last barrier.
+    pub reread: Reread,
 }
 
 impl<'r> Machine<'r> {
@@ -170,6 +173,7 @@ impl<'r> Machine<'r> {
             sink: Sink::new(&context.memory),
             taint: Taint::default(),
             exact: Exact::default(),
+            reread: Reread::default(),
         }
     }
 
@@ -181,6 +185,7 @@ impl<'r> Machine<'r> {
         self.synced = false;
         self.taint.clear();
         self.exact.begin();
+        self.reread.clear();
         self.sink.begin(linear);
         if !self.frame.prepared {
             self.prepare();

@@ -55,6 +55,7 @@ pub fn plan(mut lowered: Lowered, reuse: bool) -> Tape {
         frame_bytes: sizes.iter().map(|s| s.next_multiple_of(64)).sum(),
         order: lowered.order,
         unwritten: lowered.unwritten,
+        rereads: lowered.rereads,
         touched: lowered.touched,
         shapes,
     }
@@ -208,6 +209,7 @@ fn rename(code: &mut Code, physical: &[Slot]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Options;
     use crate::lower::lower;
     use crate::simd::Cpu;
     use tilescope_diagnostics::Source;
@@ -229,10 +231,12 @@ mod tests {
             },
         };
         let kernel = module.find("k").expect("kernel");
-        plan(
-            lower(&module, kernel, &launch, false, Cpu::SCALAR).expect("lowered"),
-            true,
-        )
+        let options = Options {
+            checks: false,
+            cpu: Cpu::SCALAR,
+            ..Options::default()
+        };
+        plan(lower(&module, kernel, &launch, options).expect("lowered"), true)
     }
 
     /// The instruction of the only dot.

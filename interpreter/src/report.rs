@@ -114,7 +114,8 @@ impl Reporter<'_> {
         place(self.module, &self.origin(at))
     }
 
-    fn line_of_text(&self, origin: &Origin) -> Option<Frame> {
+    /// The line of the TTIR text of an origin.
+    pub fn line_of_text(&self, origin: &Origin) -> Option<Frame> {
         line_of_text(self.module, origin)
     }
 

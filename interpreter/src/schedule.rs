@@ -348,6 +348,7 @@ struct Suspended {
     frame: crate::frame::Frame,
     taint: crate::taint::Taint,
     exact: crate::exact::Exact,
+    reread: crate::reread::Reread,
     /// Version of the memory, and what its values were.
     seen: (u64, u64),
     /// Looks at that version.
@@ -479,6 +480,7 @@ fn cooperative(
             machine.frame = program.frame;
             machine.taint = program.taint;
             machine.exact = program.exact;
+            machine.reread = program.reread;
             machine.steps = program.steps;
             known = (program.seen, program.looks);
             program.position
@@ -502,6 +504,7 @@ fn cooperative(
                     frame: std::mem::replace(&mut machine.frame, empty),
                     taint: std::mem::take(&mut machine.taint),
                     exact: std::mem::take(&mut machine.exact),
+                    reread: std::mem::take(&mut machine.reread),
                     seen: known.0,
                     looks: known.1,
                 });

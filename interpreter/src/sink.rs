@@ -136,6 +136,28 @@ pub enum Detail {
         /// Where it was stored.
         used: At,
     },
+    /// A load of what other lanes of the same program stored.
+    Reread {
+        /// First lane.
+        lane: u32,
+        /// The lane that stored it.
+        by: u32,
+        /// The address.
+        address: u64,
+        /// Size of the element.
+        bytes: u32,
+        /// The store.
+        stored: At,
+    },
+    /// A descriptor that hardware does not take.
+    Misfit {
+        /// 0 for its base, then its strides.
+        part: u32,
+        /// The address or stride.
+        bytes: i64,
+        /// The GPU.
+        target: &'static str,
+    },
     /// No program can go on; how many wait.
     Deadlock(u64),
     /// Too many operations; how many are allowed.

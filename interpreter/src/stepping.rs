@@ -7,6 +7,7 @@
 //!
 //! Left out: values in the region of a reduce, scan or map, whose lanes are of no single element.
 
+use crate::Options;
 use crate::exact::Exact;
 use crate::frame::{Form, Frame, Provenance, Slot, Tensor};
 use crate::kind::Kind;
@@ -14,8 +15,8 @@ use crate::lower;
 use crate::machine::{Advance, Context, Machine, Stop};
 use crate::plan::plan;
 use crate::print;
+use crate::reread::Reread;
 use crate::schedule;
-use crate::simd::Cpu;
 use crate::sink::Sink;
 use crate::steps::atomic;
 use crate::taint::{Births, Taint};
@@ -54,8 +55,12 @@ impl Stepping {
     ///
     /// # Errors
     /// Unsupported operations, by name and place.
-    pub fn new(module: &Module, kernel: FuncId, launch: &Launch, cpu: Cpu) -> Result<Stepping> {
-        let mut lowered = lower::lower_noting(module, kernel, launch, true, cpu, true)?;
+    pub fn new(module: &Module, kernel: FuncId, launch: &Launch, options: Options) -> Result<Stepping> {
+        let options = Options {
+            checks: true,
+            ..options
+        };
+        let mut lowered = lower::lower_noting(module, kernel, launch, options, true)?;
         let values = std::mem::take(&mut lowered.values);
         Ok(Stepping {
             tape: plan(lowered, false),
@@ -88,6 +93,7 @@ pub struct Program {
     frame: Frame,
     taint: Taint,
     exact: Exact,
+    reread: Reread,
     /// Per slot, the number of ticks after the instruction that wrote it last; 0 if none has.
     written: Vec<u64>,
 }
@@ -245,6 +251,7 @@ impl<'r> Walker<'r> {
         self.machine.frame = program.frame;
         self.machine.taint = program.taint;
         self.machine.exact = program.exact;
+        self.machine.reread = program.reread;
         self.machine.sink = sink;
         self.machine.steps = program.steps;
         self.machine.synced = program.synced;
@@ -272,6 +279,7 @@ impl<'r> Walker<'r> {
             frame: self.machine.frame,
             taint: self.machine.taint,
             exact: self.machine.exact,
+            reread: self.machine.reread,
             sink: self.machine.sink,
             written: self.written,
         }
@@ -302,6 +310,7 @@ impl<'r> Walker<'r> {
             frame: self.machine.frame.clone(),
             taint: self.machine.taint.clone(),
             exact: self.machine.exact.clone(),
+            reread: self.machine.reread.clone(),
             sink: self.machine.sink.clone(),
             written: self.written.clone(),
         }

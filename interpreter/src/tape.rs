@@ -259,6 +259,8 @@ pub struct Tape {
     pub order: Order,
     /// Uninitialised storage that the kernel may read.
     pub unwritten: Storages,
+    /// Storage that a program may load after it stored there.
+    pub rereads: Storages,
     /// What its accesses may touch; nothing where faults are not reported.
     pub touched: Touched,
     /// What each slot held last, for listings: kind and lanes.

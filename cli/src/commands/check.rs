@@ -47,8 +47,8 @@ pub fn run(args: &Check, global: &Global, terminal: &Terminal) -> Result<Status>
             all.status = all.status.and(Status::Interrupted);
             break;
         }
-        let done = open(argument, &args.sources.python_path)
-            .and_then(|opened| opened.run(&how).map(|done| (opened, done)));
+        let done =
+            open(argument, &args.sources).and_then(|opened| opened.run(&how).map(|done| (opened, done)));
         match done {
             Ok((opened, done)) => all.take(argument, &opened, done),
             Err(refused) => all.refuse(refused.0),
@@ -80,9 +80,9 @@ impl All<'_> {
 
     fn take(&mut self, argument: &str, opened: &Opened, done: Done) {
         for (index, mut launched) in done.launched.into_iter().enumerate() {
-            if self.args.run.backend == Backend::Cpu {
-                let paths = &self.args.sources.python_path;
-                name_debugger(&mut launched, argument, opened, index, paths);
+            if self.args.run.backend == Backend::Cpu && self.args.run.programs.is_empty() {
+                let sources = &self.args.sources;
+                name_debugger(&mut launched, argument, opened, index, sources);
             }
             let wrong = self.judge.judge(&mut launched, opened, index);
             self.refuse(wrong);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use tilescope_debugger::{Command, Options, Reason, Reply, Session, render};
-use tilescope_diagnostics::render::text;
+use tilescope_diagnostics::render::{number, text};
 use tilescope_diagnostics::{Error, Severity};
 use tilescope_tui::{Texts, Tui};
 
@@ -23,8 +23,8 @@ pub fn run(args: &Debug, global: &Global, terminal: &Terminal) -> Result<Status>
     let Some(script) = &args.script else {
         return screen(args, global, terminal);
     };
-    let (opened, session) = match session(args) {
-        Ok(both) => both,
+    let (opened, session, finding) = match session(args) {
+        Ok(all) => all,
         Err(refused) => return Ok(refuse(&refused, terminal)),
     };
     let commands = match read(script) {
@@ -43,7 +43,7 @@ pub fn run(args: &Debug, global: &Global, terminal: &Terminal) -> Result<Status>
         json: args.format == ReplyFormat::Json,
         status: Status::Clean,
     };
-    front.play(&commands, args.finding)?;
+    front.play(&commands, finding)?;
     Ok(front.finish())
 }
 
@@ -52,8 +52,8 @@ fn screen(args: &Debug, global: &Global, terminal: &Terminal) -> Result<Status> 
     if let (None, Err(error)) = (&args.keys, screen::check()) {
         return Ok(refuse(&error.into(), terminal));
     }
-    let (opened, session) = match session(args) {
-        Ok(both) => both,
+    let (opened, session, finding) = match session(args) {
+        Ok(all) => all,
         Err(refused) => return Ok(refuse(&refused, terminal)),
     };
     opened.bound.notes.iter().for_each(|note| terminal.note(note));
@@ -64,7 +64,7 @@ fn screen(args: &Debug, global: &Global, terminal: &Terminal) -> Result<Status> 
         None => screen::size()?,
     };
     let mut tui = Tui::new(session, texts, &args.launch_file, theme, size);
-    if let Some(number) = args.finding {
+    if let Some(number) = finding {
         tui.ask(format!("goto finding {number}"));
     }
     let Some(keys) = &args.keys else {
@@ -83,16 +83,66 @@ fn screen(args: &Debug, global: &Global, terminal: &Terminal) -> Result<Status> 
     }
 }
 
-fn session(args: &Debug) -> std::result::Result<(Arc<Opened>, Session), Refused> {
-    let opened = Arc::new(open(&args.launch_file, &args.sources.python_path)?);
+/// The session, and the finding to go to by its number there.
+fn session(args: &Debug) -> std::result::Result<(Arc<Opened>, Session, Option<u64>), Refused> {
+    let opened = Arc::new(open(&args.launch_file, &args.sources)?);
     let launch = args.launch.map_or(0, |n| n as usize - 1);
     let options = Options {
         history_bytes: (args.history as usize).saturating_mul(1 << 20),
         max_steps: args.max_steps,
         cpu: cpu()?,
+        target: args.sources.target,
     };
-    let session = opened.clone().session(launch, options)?;
-    Ok((opened, session))
+    let mut session = opened.clone().session(launch, options)?;
+    let finding = match args.finding {
+        None => None,
+        Some(number) => Some(own_number(&opened, &mut session, launch, number, options)?),
+    };
+    Ok((opened, session, finding))
+}
+
+/// The session's number of what `check` reports as its finding `number`.
+///
+/// # Errors
+/// No such finding; one that the debugger does not look for.
+fn own_number(
+    opened: &Opened,
+    session: &mut Session,
+    launch: usize,
+    number: u64,
+    options: Options,
+) -> std::result::Result<u64, Refused> {
+    let findings = opened.findings(launch, options)?;
+    let wanted = usize::try_from(number)
+        .ok()
+        .and_then(|n| findings.get(n.checked_sub(1)?));
+    let Some(wanted) = wanted else {
+        let has = number::counted(findings.len() as u64, "finding");
+        let error = Error::input(format!("there is no finding {number}: the launch has {has}"));
+        return Err(error.into());
+    };
+    let Some(program) = wanted.program else {
+        let what = wanted.check.id();
+        let error = Error::input(format!(
+            "finding {number} is {what}, about the whole launch: no operation made it"
+        ));
+        return Err(error.into());
+    };
+    if let Some(own) = session.number_of(wanted)? {
+        return Ok(own);
+    }
+    let [x, y, z] = program;
+    let mut error = Error::input(format!(
+        "finding {number} is {}, which the debugger does not look for",
+        wanted.check.id()
+    ));
+    if let Some(location) = &wanted.location {
+        error = error.help(format!(
+            "without --finding, `break {}`, then `continue` until program ({x}, {y}, {z}) is there",
+            location.frame.line
+        ));
+    }
+    Err(error.into())
 }
 
 fn read(script: &str) -> std::result::Result<String, String> {

@@ -27,7 +27,7 @@ pub fn run(args: &Diff, global: &Global, terminal: &Terminal) -> Result<Status> 
         Ok(files) => files,
         Err(error) => return Ok(refuse(&error.into(), terminal)),
     };
-    let done = engine::read(&args.launch, &args.sources.python_path, |template| {
+    let done = engine::read(&args.launch, &args.sources, |template| {
         look(args, template)
     });
     let mut out = Out::new(terminal);

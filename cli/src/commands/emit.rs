@@ -13,7 +13,7 @@ use crate::terminal::Terminal;
 
 /// Prints the kernel of each launch of the file.
 pub fn run(args: &Emit, terminal: &Terminal) -> Result<Status> {
-    let text = open(&args.launch, &args.sources.python_path).and_then(|opened| {
+    let text = open(&args.launch, &args.sources).and_then(|opened| {
         opened.bound.notes.iter().for_each(|note| terminal.note(note));
         let mut text = String::new();
         for (index, kernel) in opened.kernels.iter().enumerate() {

@@ -12,12 +12,11 @@ pub mod list;
 pub mod run;
 
 use std::borrow::Cow;
-use std::path::PathBuf;
 
 use tilescope_diagnostics::render::{summary, text};
-use tilescope_diagnostics::{Launched, Severity, Unused};
+use tilescope_diagnostics::{Finding, Launched, Severity, Unused};
 
-use crate::args::Global;
+use crate::args::{Global, SourceOptions};
 use crate::engine::{Opened, Refused};
 use crate::status::Status;
 use crate::terminal::Terminal;
@@ -39,18 +38,28 @@ fn keep_first(launched: &mut Launched, max: usize) {
     launched.findings.truncate(max);
 }
 
-/// Gives each finding that a program made the command that opens the debugger there. The debugger numbers findings
-/// as they are found, so this comes before any are left out.
-fn name_debugger(launched: &mut Launched, asked: &str, opened: &Opened, launch: usize, paths: &[PathBuf]) {
+/// Gives each finding that the debugger makes too the command that opens it there. Findings are numbered as they are
+/// found, so this comes before any are left out.
+fn name_debugger(
+    launched: &mut Launched,
+    asked: &str,
+    opened: &Opened,
+    launch: usize,
+    sources: &SourceOptions,
+) {
     let mut command = format!("tilescope debug {}", quoted(asked));
     if opened.kernels.len() > 1 {
         command.push_str(&format!(" --launch {}", launch + 1));
     }
-    for path in paths {
+    for path in &sources.python_path {
         command.push_str(&format!(" --python-path {}", quoted(&path.display().to_string())));
     }
+    if let Some(target) = sources.target {
+        command.push_str(&format!(" --target {target}"));
+    }
     let findings = launched.findings.iter_mut().enumerate();
-    for (index, finding) in findings.filter(|(_, finding)| finding.program.is_some()) {
+    let made = |finding: &Finding| finding.program.is_some() && tilescope_debugger::looks_for(finding.check);
+    for (index, finding) in findings.filter(|(_, finding)| made(finding)) {
         finding.debug = Some(format!("{command} --finding {}", index + 1));
     }
 }

@@ -8,22 +8,23 @@ use crate::args::{Backend, Format, Global, Run};
 use crate::engine::{How, Refused, cpu, open};
 use crate::judge::Judge;
 use crate::output::Destination;
-use crate::report::{Out, document};
+use crate::report::{Files, Out, document};
 use crate::status::Status;
 use crate::terminal::Terminal;
 
 /// Runs one launch file. Outputs are written also when checks found something: they may show what.
 pub fn run(args: &Run, global: &Global, terminal: &Terminal) -> Result<Status> {
     let is_text = args.run.format == Format::Text;
-    let cpu = match cpu() {
-        Ok(cpu) => cpu,
+    let ready = cpu().and_then(|cpu| Ok((cpu, Files::prepare(&args.report)?)));
+    let (cpu, files) = match ready {
+        Ok(ready) => ready,
         Err(error) => return Ok(refuse(&error.into(), terminal)),
     };
     let how = How {
         options: &args.run,
         checks: !args.no_checks,
         expect: false,
-        summaries: !global.quiet || !is_text,
+        summaries: !global.quiet || !is_text || !args.report.is_empty(),
         progress: terminal.progress,
         cpu,
         schedules: 0,
@@ -34,7 +35,7 @@ pub fn run(args: &Run, global: &Global, terminal: &Terminal) -> Result<Status> {
     let mut report = Report::default();
     let mut refused = Refused(wrong);
     let mut status = Status::Clean;
-    let result = open(&args.launch, &args.sources.python_path).and_then(|opened| {
+    let result = open(&args.launch, &args.sources).and_then(|opened| {
         // Before the run: an hour's work should not end at a folder that cannot be written.
         let prepare = |out| Destination::prepare(out, opened.outputs());
         let destination = args.out.as_deref().map(prepare).transpose()?;
@@ -44,9 +45,9 @@ pub fn run(args: &Run, global: &Global, terminal: &Terminal) -> Result<Status> {
     match result {
         Ok((opened, done, destination)) => {
             for (index, mut launched) in done.launched.into_iter().enumerate() {
-                if args.run.backend == Backend::Cpu {
-                    let paths = &args.sources.python_path;
-                    name_debugger(&mut launched, &args.launch, &opened, index, paths);
+                if args.run.backend == Backend::Cpu && args.run.programs.is_empty() {
+                    let sources = &args.sources;
+                    name_debugger(&mut launched, &args.launch, &opened, index, sources);
                 }
                 refused.0.extend(judge.judge(&mut launched, &opened, index));
                 status = status.and(status_of(&launched));
@@ -78,5 +79,6 @@ pub fn run(args: &Run, global: &Global, terminal: &Terminal) -> Result<Status> {
         Some(document) => out.document(&document, &report),
         None => out.text(&unused(&report.unused)),
     };
-    Ok(status.and(shown))
+    let unwritten = Refused(files.write(&report, &refused.0));
+    Ok(status.and(shown).and(refuse(&unwritten, terminal)))
 }

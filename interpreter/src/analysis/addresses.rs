@@ -1,6 +1,6 @@
 //! Integers that addresses are made of.
 //!
-//! From the offsets of a function's `tt.addptr` back through the operations whose exact result is followed
+//! From the offsets of a function's `tt.addptr`, block pointers and descriptors back through the operations whose exact result is followed
 //! ([`crate::exact`]), loops and branches. What a call is given, and what a function gives back, counts as well.
 
 use std::collections::HashSet;
@@ -13,6 +13,26 @@ pub fn address_values(function: &Function) -> HashSet<ValueId> {
     for (_, op) in function.ops.iter() {
         match op.code {
             OpCode::AddPtr => waiting.extend(op.operands.get(1)),
+            // Base, shape, strides and, of a block pointer, offsets.
+            OpCode::MakeTensorPtr => waiting.extend(
+                op.operands
+                    .iter()
+                    .skip(1 + op.operands.len().saturating_sub(1) / 3),
+            ),
+            OpCode::MakeTensorDescriptor => {
+                waiting.extend(
+                    op.operands
+                        .iter()
+                        .skip(1 + op.operands.len().saturating_sub(1) / 2),
+                );
+            }
+            OpCode::Advance | OpCode::DescriptorLoad | OpCode::DescriptorGather => {
+                waiting.extend(op.operands.iter().skip(1));
+            }
+            OpCode::DescriptorScatter => waiting.extend(op.operands.iter().skip(1).take(2)),
+            OpCode::DescriptorStore | OpCode::DescriptorReduce => {
+                waiting.extend(op.operands.iter().skip(2));
+            }
             OpCode::Call | OpCode::Return => waiting.extend(&op.operands),
             _ => {}
         }

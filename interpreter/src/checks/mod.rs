@@ -11,10 +11,12 @@ pub mod deadlock;
 pub mod division;
 pub mod duplicate;
 pub mod hint;
+pub mod missing_barrier;
 pub mod overflow;
 pub mod race;
 pub mod shift;
 pub mod step_limit;
+pub mod target_limit;
 pub mod undefined;
 pub mod unwritten;
 
@@ -86,6 +88,16 @@ pub fn finding(reporter: &Reporter<'_>, key: &Key, entry: &Entry) -> Finding {
         } => {
             let operands = operands.get(..usize::from(*count)).unwrap_or_default();
             born::finding(reporter, key, entry, *lane, *value, operands, *used)
+        }
+        Detail::Reread {
+            lane,
+            by,
+            address,
+            bytes,
+            stored,
+        } => missing_barrier::finding(reporter, key, entry, (*lane, *by), (*address, *bytes), *stored),
+        Detail::Misfit { part, bytes, target } => {
+            target_limit::finding(reporter, key, entry, *part, *bytes, target)
         }
         Detail::Deadlock(waiting) => deadlock::finding(reporter, key, entry, *waiting),
         Detail::Steps(limit) => step_limit::finding(reporter, key, entry, *limit),

@@ -1,8 +1,7 @@
 //! `address-overflow`: an address whose 32-bit arithmetic wrapped around ([`crate::exact`]).
 //!
 //! Judged by what reaches the address, so an intermediate that wraps and comes right is silent. Missed: what wraps
-//! before an operation that starts again from the real value (a division, a shift right), and offsets of block
-//! pointers and descriptors.
+//! before an operation that starts again from the real value (a division, a shift right).
 
 use crate::report::Reporter;
 use crate::sink::{AccessKind, Entry, Key};

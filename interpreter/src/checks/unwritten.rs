@@ -1,7 +1,10 @@
 //! `unwritten-output`: elements of a role-`out` tensor that no program wrote, with the pattern of the hole.
 
+mod pattern;
+
 use std::ops::Range;
 
+use self::pattern::Stripes;
 use crate::report::Reporter;
 use crate::written::Written;
 use tilescope_diagnostics::{Check, Finding};
@@ -26,7 +29,7 @@ pub fn findings(reporter: &Reporter<'_>, written: &mut [Option<Written>]) -> Vec
             "{} of {total} elements of {} were written by no program: {}",
             holes.count,
             tensor.name,
-            holes.pattern(&tensor.shape)
+            holes.pattern(&tensor.name, &tensor.shape)
         );
         let mut finding = Finding::new(Check::UnwrittenOutput, reporter.kernel(), message);
         finding.count = holes.count;
@@ -44,32 +47,51 @@ struct Holes {
     count: u64,
     first: i64,
     last: i64,
-    /// Rows (last dimension) that were written not at all, and rows with holes.
-    empty_rows: u64,
-    rows: u64,
-    /// Column range that all holes lie in.
-    columns: (i64, i64),
+    /// Along each dimension but the last: which indices have holes.
+    outer: Vec<Vec<bool>>,
+    /// Rows (last dimension) with holes.
+    rows: i64,
+    /// The columns of the holes of the first such row, and of the row in work.
+    columns: Stripes,
+    row: Stripes,
+    /// All rows with holes have them in these columns.
+    alike: bool,
 }
+
+/// Indices of a dimension that are marked for patterns; where there are more, none is told.
+const MOST_MARKED: i64 = 1 << 24;
 
 impl Holes {
     fn of(tensor: &tilescope_launch::Tensor, ranges: &[(u64, u64)]) -> Holes {
         let bytes = tensor.dtype.bytes() as i64;
         let inner = tensor.shape.last().copied().unwrap_or(1);
         let step = tensor.strides.last().copied().unwrap_or(1).saturating_mul(bytes);
-        let outer: i64 = tensor.shape.iter().rev().skip(1).product();
+        let dims = tensor.shape.split_last().map_or(&[][..], |(_, outer)| outer);
+        let outer: i64 = dims.iter().product();
+        let marks = |&len: &i64| {
+            vec![
+                false;
+                if len <= MOST_MARKED {
+                    len.max(0) as usize
+                } else {
+                    0
+                }
+            ]
+        };
         let mut holes = Holes {
             count: 0,
             first: 0,
             last: 0,
-            empty_rows: 0,
+            outer: dims.iter().map(marks).collect(),
             rows: 0,
-            columns: (i64::MAX, 0),
+            columns: Stripes::NONE,
+            row: Stripes::NONE,
+            alike: true,
         };
-        let mut index = vec![0i64; tensor.shape.len().saturating_sub(1)];
+        let mut index = vec![0i64; dims.len()];
         for row in 0..outer {
             let start: i64 =
                 tensor.offset + index.iter().zip(&tensor.strides).map(|(i, s)| i * s).sum::<i64>();
-            let before = holes.count;
             if step == bytes {
                 // From written range to written range: a tensor of 2^33 elements is not walked.
                 let mut column = 0;
@@ -84,9 +106,7 @@ impl Holes {
                     }
                 }
             }
-            let missing = holes.count - before;
-            holes.rows += u64::from(missing > 0);
-            holes.empty_rows += u64::from(missing == inner as u64);
+            holes.end_row(&index);
             for axis in (0..index.len()).rev() {
                 index[axis] += 1;
                 if index[axis] < tensor.shape[axis] {
@@ -105,39 +125,63 @@ impl Holes {
         }
         self.last = row + columns.end - 1;
         self.count += (columns.end - columns.start) as u64;
-        self.columns = (
-            self.columns.0.min(columns.start),
-            self.columns.1.max(columns.end - 1),
-        );
+        self.row.add(columns);
     }
 
-    fn pattern(&self, shape: &[i64]) -> String {
+    /// The row of this index, without the column, has no more holes.
+    fn end_row(&mut self, index: &[i64]) {
+        let row = std::mem::replace(&mut self.row, Stripes::NONE);
+        if row == Stripes::NONE {
+            return;
+        }
+        if self.rows == 0 {
+            self.columns = row;
+        }
+        self.alike &= row == self.columns;
+        self.rows += 1;
+        for (marks, &i) in self.outer.iter_mut().zip(index) {
+            if let Some(mark) = marks.get_mut(i as usize) {
+                *mark = true;
+            }
+        }
+    }
+
+    /// The indices along each dimension, if the holes are all that have such indices.
+    fn chosen(&self, shape: &[i64]) -> Option<Vec<Stripes>> {
+        let mut chosen = Vec::with_capacity(shape.len());
+        for marks in &self.outer {
+            let mut stripes = Stripes::NONE;
+            for i in marks
+                .iter()
+                .enumerate()
+                .filter(|(_, mark)| **mark)
+                .map(|(i, _)| i as i64)
+            {
+                stripes.add(i..i + 1);
+            }
+            chosen.push(stripes);
+        }
+        let size = |(stripes, &len): (&Stripes, &i64)| stripes.size(len);
+        let rows: i64 = chosen.iter().zip(shape).map(size).product::<Option<i64>>()?;
+        self.columns.size(*shape.last()?)?;
+        chosen.push(self.columns);
+        (self.alike && rows == self.rows).then_some(chosen)
+    }
+
+    fn pattern(&self, name: &str, shape: &[i64]) -> String {
         let total: i64 = shape.iter().product();
-        let inner = shape.last().copied().unwrap_or(1);
-        let rows = total / inner.max(1);
         let solid = self.last - self.first + 1 == self.count as i64;
-        let first = unravel(self.first, shape);
+        let (first, last) = (unravel(self.first, shape), unravel(self.last, shape));
         if self.count as i64 == total {
             "nothing was written".into()
         } else if solid && self.last + 1 == total {
             format!("the tail from element {first:?} on")
-        } else if shape.len() > 1 && self.empty_rows == self.rows {
-            let rows_solid = solid || self.rows == 1;
-            let kind = if rows_solid { "neighbouring rows" } else { "rows" };
-            format!(
-                "{} whole {kind}, first {:?}",
-                self.rows,
-                &first[..first.len() - 1]
-            )
-        } else if shape.len() > 1
-            && self.rows as i64 == rows
-            && (self.columns.1 - self.columns.0 + 1) * rows == self.count as i64
-        {
-            format!("columns {}..{} of every row", self.columns.0, self.columns.1 + 1)
+        } else if let Some(chosen) = self.chosen(shape) {
+            pattern::words(name, shape, &chosen)
         } else if solid {
-            format!("elements {first:?} to {:?}", unravel(self.last, shape))
+            format!("elements {first:?} to {last:?}")
         } else {
-            format!("scattered, first {first:?}, last {:?}", unravel(self.last, shape))
+            format!("the first is {first:?}, the last {last:?}")
         }
     }
 }

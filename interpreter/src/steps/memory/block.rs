@@ -6,6 +6,8 @@
 //! outside are masked off and no fault. The `order` of dimensions is a hint without effect.
 
 use super::{Load, Store};
+use crate::checks::target_limit;
+use crate::exact;
 use crate::forms::{Box as MaskBox, Mask, Sum};
 use crate::frame::Slot;
 use crate::kind::{Bool, Kind};
@@ -17,7 +19,7 @@ use crate::taint::{self, Use};
 use crate::tape::{Inst, Step};
 use tilescope_diagnostics::Result;
 use tilescope_ir::attrs::Padding;
-use tilescope_ir::{Attrs, Function, OpId, Type, ValueId};
+use tilescope_ir::{Attrs, Function, OpCode, OpId, Type, ValueId};
 
 /// The lanes `lo..hi` of a dimension of a block that are inside the tensor.
 type Inside = (u32, u32);
@@ -147,6 +149,26 @@ impl Step for BlockAddresses {
         Ok(Flow::Next)
     }
 
+    fn exact(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        let rank = self.block.len();
+        let strides = exact::integers(machine, &inst.ins[1 + rank..1 + 2 * rank]);
+        let offsets = exact::integers(machine, &inst.ins[1 + 2 * rank..1 + 3 * rank]);
+        let lanes = self.block.iter().product();
+        exact::block(inst, machine, lanes, |lane| {
+            let mut rest = lane;
+            let part = |axis: usize| {
+                let i = (rest % self.block[axis]) as i128;
+                rest /= self.block[axis];
+                offsets[axis].times(i, &strides[axis])
+            };
+            (0..rank)
+                .rev()
+                .map(part)
+                .sum::<i128>()
+                .saturating_mul(self.bytes.into())
+        });
+    }
+
     fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
         use_all(inst, machine, 1);
     }
@@ -247,6 +269,17 @@ impl Step for RowAddresses {
         Ok(Flow::Next)
     }
 
+    fn exact(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        let scalars = exact::integers(machine, &inst.ins[3..6]);
+        let [row_stride, column_stride, column] = [0, 1, 2].map(|i| scalars[i]);
+        let rows = exact::lanes(machine, inst.ins[6], self.kind, self.rows);
+        exact::block(inst, machine, self.rows * self.columns, |lane| {
+            let row = rows[lane / self.columns].times(0, &row_stride);
+            let column = column.times((lane % self.columns) as i128, &column_stride);
+            (row + column).saturating_mul(self.bytes.into())
+        });
+    }
+
     fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
         use_all(inst, machine, self.rows);
     }
@@ -270,6 +303,10 @@ impl Step for Widen {
         machine.frame.set_uniform(inst.outs[0], wide);
         Ok(Flow::Next)
     }
+
+    fn exact(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        exact::copied(inst, machine, |_| false);
+    }
 }
 
 /// Adds two 64-bit scalars.
@@ -284,6 +321,10 @@ impl Step for AddScalar {
             .wrapping_add(machine.frame.scalar::<u64>(inst.ins[1]));
         machine.frame.set_uniform(inst.outs[0], sum);
         Ok(Flow::Next)
+    }
+
+    fn exact(&self, inst: &Inst, machine: &mut Machine<'_>) {
+        exact::arithmetic(OpCode::AddI, Kind::I64, inst, machine);
     }
 }
 
@@ -356,6 +397,7 @@ pub fn make_tensor_descriptor(lower: &mut Lower<'_>, function: &Function, op: Op
     };
     let mut from = parts(lower, function, op);
     from.push(padding(lower, kind, nan));
+    target_limit::descriptor(lower, function, op);
     let to = lower.define(function, data.results[0])?;
     lower.moves(&from, &to);
     Ok(())
