@@ -22,6 +22,7 @@ pub static REFERENCES: &[(&str, Reference)] = &[
     ("histogram", histogram),
     ("layer_norm", layer_norm),
     ("matmul", matmul),
+    ("matmul_tf32", matmul_tf32),
     ("rms_norm", rms_norm),
     ("softmax", softmax),
 ];
@@ -102,6 +103,18 @@ fn matmul(operands: &[Operand]) -> Expected {
         return Err(format!("a has {} columns, b has {} rows", a.ncols(), b.nrows()));
     }
     Ok(a.dot(&b).into_dyn())
+}
+
+/// `a`, `b`: their product, of what tensor cores see of f32 in `tf32`: the low 13 bits of each element dropped.
+fn matmul_tf32(operands: &[Operand]) -> Expected {
+    let [Array(a), Array(b)] = operands else {
+        return Err("matmul_tf32 takes two arrays (a, b)".into());
+    };
+    let cut = |x: f64| match x.is_finite() {
+        true => f64::from(f32::from_bits((x as f32).to_bits() & !0x1fff)),
+        false => x,
+    };
+    matmul(&[Array(a.mapv(cut)), Array(b.mapv(cut))])
 }
 
 /// `q`, `k`, `v` of one shape (..., T, D), `scale`: softmax(scale * q k^T) v, where query t sees keys 0 to t.
@@ -395,6 +408,21 @@ mod tests {
         assert_close(
             &run("matmul", &[Array(a), Array(b)]),
             array![[21.0, 2.0], [43.0, 4.0], [65.0, 6.0]].into_dyn(),
+        );
+    }
+
+    #[test]
+    fn tf32_drops_the_low_bits() {
+        // 1 + 2^-10 is kept, 1 + 2^-11 and the next below 2 are cut to what TF32 has below.
+        let a = array![[
+            1.0 + 0.5f64.powi(10),
+            1.0 + 0.5f64.powi(11),
+            2.0 - 0.5f64.powi(23)
+        ]];
+        let b = array![[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, -1.0]];
+        assert_close(
+            &run("matmul_tf32", &[Array(a.into_dyn()), Array(b.into_dyn())]),
+            array![[1.0 + 0.5f64.powi(10), 1.0, -(2.0 - 0.5f64.powi(10))]].into_dyn(),
         );
     }
 

@@ -9,7 +9,8 @@
 //! - the debugger's screen on a terminal, which must be left as it was;
 //! - the tour of the README;
 //! - the last two kinds again, from Python source and from Triton's TTIR: the same report;
-//! - and with one thread and with many: the same report to the last bit.
+//! - with one thread and with many: the same report to the last bit;
+//! - the examples at drawn sizes, where nothing may be found.
 //!
 //! `BLESS=1` rewrites `stdout.txt` and `stderr.txt` of the first two kinds, and transcripts; the others say by hand what must be.
 
@@ -23,6 +24,7 @@ mod readme;
 mod same_bits;
 mod sessions;
 mod signals;
+mod silent;
 #[cfg(unix)]
 mod terminal;
 
@@ -44,6 +46,7 @@ fn main() {
     trials.extend(same_bits::trials());
     trials.extend(sessions::trials());
     trials.extend(signals::trials());
+    trials.extend(silent::trials());
     #[cfg(unix)]
     trials.extend(terminal::trials());
     libtest_mimic::run(&arguments, trials).exit();

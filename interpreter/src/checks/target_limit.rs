@@ -369,3 +369,71 @@ pub fn finding(
     finding.help = Some(help.into());
     finding
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tilescope_diagnostics::Source;
+
+    /// What the rules of operations say of a kernel's operations, on a target.
+    fn told(target: &str, body: &str) -> Vec<String> {
+        let text = format!(
+            "module {{\ntt.func public @k(%p: !tt.ptr<f32>, %n: i32, %s: i64) {{\n{body}\ntt.return\n}}\n}}\n"
+        );
+        let module = tilescope_ir::text::parse(&Source::new("k.ttir", text)).expect("text");
+        let target = Target::named(target).expect("a target");
+        let mut told = Vec::new();
+        for (_, function) in module.funcs.iter() {
+            for (op, _) in function.ops.iter() {
+                told.extend(
+                    OPERATION
+                        .iter()
+                        .filter_map(|rule| rule(target, function, op))
+                        .map(|(message, _)| message),
+                );
+            }
+        }
+        told
+    }
+
+    fn dot(elem: &str, inner: u32, out: &str) -> String {
+        format!(
+            "%a = ub.poison : tensor<16x{inner}x{elem}>\n%b = ub.poison : tensor<{inner}x16x{elem}>\n%c = ub.poison : tensor<16x16x{out}>\n\
+             %d = tt.dot %a, %b, %c : tensor<16x{inner}x{elem}> * tensor<{inner}x16x{elem}> -> tensor<16x16x{out}>"
+        )
+    }
+
+    #[test]
+    fn products_have_a_least_inner_dimension() {
+        for (elem, least, out) in [
+            ("i8", 32, "i32"),
+            ("f16", 16, "f32"),
+            ("f32", 8, "f32"),
+            ("f64", 4, "f64"),
+        ] {
+            assert!(told("sm_80", &dot(elem, least, out)).is_empty(), "{elem}");
+            let refused = told("sm_80", &dot(elem, least / 2, out));
+            assert!(
+                refused[0].contains(&format!("refuses less than {least}")),
+                "{refused:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn rows_are_gathered_by_no_instruction_of_sm_90() {
+        let body = "%one = arith.constant 1 : i64\n\
+             %d = tt.make_tensor_descriptor %p, [%n, %n], [%s, %one] : <f32>, <1x64xf32>\n\
+             %r = ub.poison : tensor<16xi32>\n\
+             %x = tt.descriptor_gather %d[%r, %n] : (!tt.tensordesc<1x64xf32>, tensor<16xi32>, i32) -> tensor<16x64xf32>";
+        assert_eq!(told("sm_90a", body).len(), 1);
+        assert!(told("sm_86", body).is_empty() && told("sm_100", body).is_empty());
+    }
+
+    #[test]
+    fn targets_are_named_as_nvcc_names_them() {
+        assert_eq!(Target::named("sm_90a").map(|t| t.capability), Some(90));
+        assert_eq!(Target::named("sm_99"), None);
+        assert_eq!(Target::named("90"), None);
+    }
+}
