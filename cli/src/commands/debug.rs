@@ -35,6 +35,11 @@ pub fn run(args: &Debug, global: &Global, terminal: &Terminal) -> Result<Status>
         }
     };
     opened.bound.notes.iter().for_each(|note| terminal.note(note));
+    if let (Some(asked), Some(own)) = (args.finding, finding)
+        && asked != own
+    {
+        terminal.note(&format!("finding {asked} of `check` is finding {own} here"));
+    }
     let launch = args.launch.map_or(0, |n| n as usize - 1);
     let mut front = Script {
         texts: opened.texts(launch),
