@@ -110,7 +110,12 @@ impl Prepared {
         let outputs = outputs.map(|(id, wide, error)| {
             let got = self.numbers(tensor(id));
             let (wide, error) = match tensor(id).dtype.is_float() {
-                true => (self.numbers(tensor(wide)), self.numbers(tensor(error))),
+                true => {
+                    // Infinity minus infinity on the way of a bound: nothing is known.
+                    let known = |error: f64| if error.is_nan() { f64::INFINITY } else { error };
+                    let error = self.numbers(tensor(error)).into_iter().map(known);
+                    (self.numbers(tensor(wide)), error.collect())
+                }
                 // Integers are exact where no float decides them.
                 false => {
                     let unsure = self.numbers(tensor(error)).into_iter();
