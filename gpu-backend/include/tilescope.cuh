@@ -192,18 +192,24 @@ template <class To, class From> TS_FN To int_cast(From x) { return wrap<To>(as_s
 template <class To, class From> TS_FN To int_cast_unsigned(From x) { return wrap<To>(u64(as_unsigned(x))); }
 
 template <class F> TS_FN F from_integer_f32(f32 x) { return narrow_to<F>::of(x); }
+// An integer as f64: where that does not hold it, the last bits become one that says whether they were all zero, so that what
+// is rounded after that is rounded once. (Of a negative number it is the odd one of the two neighbours.)
+template <class N> TS_FN f64 jammed(N n) {
+    const bool fits = n >> 53 == 0 || n >> 53 == N(-1);
+    return f64(fits ? n : n >> 11 << 11 | N((n & 2047) != 0) << 11);
+}
 template <class To, class From> TS_FN To from_signed(From x) {
     const i64 n = as_signed(x);
     if constexpr (sizeof(To) == 8) return f64(n);
     else if constexpr (sizeof(To) == 4) return f32(n);
     else if constexpr (sizeof(From) <= 2) return narrow_to<To>::of(f32(n));
-    else return narrow_to<To>::of(sizeof(From) == 4 ? odd(f64(n)) : n >> 62 == 0 || n >> 62 == -1 ? odd(f64(n >> 10 << 10 | i64((n & 1023) != 0) << 10)) : odd(f64(n)));
+    else return narrow_to<To>::of(odd(jammed(n)));
 }
 template <class To, class From> TS_FN To from_unsigned(From x) {
     const u64 n = as_unsigned(x);
     if constexpr (sizeof(To) == 8) return f64(n);
     else if constexpr (sizeof(To) == 4) return f32(n);
-    else return narrow_to<To>::of(odd(f64(n >> 10 << 10 | u64((n & 1023) != 0 && n > 1023) << 10 | (n > 1023 ? 0 : n))));
+    else return narrow_to<To>::of(odd(jammed(n)));
 }
 
 // Float to integer as the hardware does it: toward zero, saturating, NaN is 0 (of 64 bits: the top bit alone).
@@ -494,9 +500,15 @@ template <int N, class T> TS_FN void store_each(T* to, const T* from, const bool
         for (int i = 0; i < N; ++i) store<1>(to + i, from + i, mask[i]);
     }
 }
+// Words as large as an element.
+template <int BYTES> struct word_of;
+template <> struct word_of<1> { using type = u8; };
+template <> struct word_of<2> { using type = u16; };
+template <> struct word_of<4> { using type = u32; };
+template <> struct word_of<8> { using type = u64; };
 // Volatile, one element: read from memory each time.
 template <class T> TS_FN void load_volatile(T* to, const T* from, bool mask) {
-    using C = typename chunk<sizeof(T)>::type;
+    using C = typename word_of<sizeof(T)>::type;
     if (mask) {
         const C bits = *reinterpret_cast<const volatile C*>(from);
         memcpy(to, &bits, sizeof(C));
@@ -652,10 +664,6 @@ TS_FN u32 compare_swap_bits(u32* at, u32 expected, u32 desired) { return atomicC
 TS_FN u64 compare_swap_bits(u64* at, u64 expected, u64 desired) { return atomicCAS(at, expected, desired); }
 TS_FN u16 compare_swap_bits(u16* at, u16 expected, u16 desired) { return atomicCAS(at, expected, desired); }
 #endif
-template <int BYTES> struct word_of;
-template <> struct word_of<2> { using type = u16; };
-template <> struct word_of<4> { using type = u32; };
-template <> struct word_of<8> { using type = u64; };
 // Any read-modify-write by compare and swap.
 template <class T, class F> TS_FN T atomic_update(T* at, const F& next) {
     using W = typename word_of<sizeof(T)>::type;

@@ -121,7 +121,8 @@ impl Places {
 
 /// Moves the accumulator to the result's slot, dense: by exchange where it is not read again.
 fn move_accumulator<T: Lane>(frame: &mut Frame, places: Places, lanes: usize) {
-    if places.c_ends {
+    // What is known by a formula keeps its lanes beside it: they are copied.
+    if places.c_ends && !frame.is_symbolic(places.c) {
         frame.swap(places.c, places.out);
     } else {
         frame.copy(places.c, places.out, lanes * size_of::<T>());
