@@ -7,13 +7,14 @@
 //! - `tests/pass/NAME/` and every built-in example: launches in which nothing may be found.
 //! - `tests/sessions/NAME.txt`: transcripts of the debugger;
 //! - the debugger's screen on a terminal, which must be left as it was;
-//! - the tour of the README;
+//! - the tour of the README, and the workflow of `docs/ci.md`;
 //! - the last two kinds again, from Python source and from Triton's TTIR: the same report;
 //! - with one thread and with many: the same report to the last bit;
 //! - the examples at drawn sizes, where nothing may be found.
 //!
 //! `BLESS=1` rewrites `stdout.txt` and `stderr.txt` of the first two kinds, and transcripts; the others say by hand what must be.
 
+mod ci;
 mod cli;
 mod compile;
 mod diff;
@@ -36,6 +37,7 @@ use libtest_mimic::Arguments;
 fn main() {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
+    trials.extend(ci::trials());
     trials.extend(cli::trials());
     trials.extend(compile::trials());
     trials.extend(diff::trials());
