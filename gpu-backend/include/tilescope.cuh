@@ -273,6 +273,8 @@ TS_FN i32 mulhi_unsigned(i32 a, i32 b) { return i32(u64(u32(a)) * u32(b) >> 32);
 TS_FN i64 mulhi_unsigned(i64 a, i64 b) { return i64(__umul64hi(u64(a), u64(b))); }
 TS_FN i32 mulhi_unsigned(i32 a, i32 b) { return i32(__umulhi(u32(a), u32(b))); }
 #endif
+TS_FN i16 mulhi_unsigned(i16 a, i16 b) { return i16(u32(u16(a)) * u16(b) >> 16); }
+TS_FN i8 mulhi_unsigned(i8 a, i8 b) { return i8(u32(u8(a)) * u8(b) >> 8); }
 
 // Division truncates; by zero gives all ones (quotient and remainder), the least by -1 wraps. Never traps.
 template <class T> TS_FN T div_unsigned(T a, T b) {

@@ -39,6 +39,9 @@ pub struct Group {
 #[derive(Debug)]
 struct Pending {
     tile: Rc<Tile>,
+    /// The value that `total` counts the uses of, and how deep in calls it is. By another name (a parameter of a function
+    /// that is put in here) the tile may be used any number of times more.
+    value: Option<(usize, ValueId)>,
     ctype: String,
     /// Line of the body in which it is computed, and how.
     line: usize,
@@ -274,8 +277,10 @@ impl Emitter<'_> {
         for (id, operand) in operands {
             let text = self.element(&mut group.body, operand, &access, "r");
             values.push(text?);
-            if id.is_some()
-                && let Some(pending) = group.results.iter_mut().find(|p| p.tile.id == operand.id)
+            let named = id.map(|id| (self.scopes.len(), id));
+            let mut results = group.results.iter_mut();
+            if let Some(pending) =
+                results.find(|p| p.tile.id == operand.id && p.value == named && named.is_some())
             {
                 pending.inside += 1;
             }
@@ -288,6 +293,7 @@ impl Emitter<'_> {
             .insert(tile.id, format!("{OPEN}{}{CLOSE}", tile.name));
         group.results.push(Pending {
             tile: tile.clone(),
+            value: value.map(|value| (self.scopes.len(), value)),
             ctype: self.type_of(tile.elem)?,
             line: group.body.lines.len(),
             expression: place(expression, &values),
