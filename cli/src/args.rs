@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use tilescope_interpreter::target::{TARGETS, Target};
+use tilescope_interpreter::poison::Poison;
 
 const AFTER_HELP: &str = "\
 A LAUNCH is a launch file (NAME.launch.toml) or the name of a built-in example (see `tilescope kernels`).
@@ -141,6 +142,28 @@ pub enum Command {
     Cache(Cache),
 }
 
+/// What a lane holds that nothing gave a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PoisonValue {
+    /// Zero
+    #[value(name = "0")]
+    Zero,
+    /// NaN; integers have all bits set
+    Nan,
+    /// Floats of magnitude 1 to 2, integers of any bits; the same in every run
+    Random,
+}
+
+impl From<PoisonValue> for Poison {
+    fn from(value: PoisonValue) -> Poison {
+        match value {
+            PoisonValue::Zero => Poison::Zero,
+            PoisonValue::Nan => Poison::Nan,
+            PoisonValue::Random => Poison::Random,
+        }
+    }
+}
+
 /// Where a launch is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Backend {
@@ -176,6 +199,12 @@ pub struct RunOptions {
     /// Report at most this many findings per launch
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub max_findings: usize,
+    /// What lanes hold that were masked off without another value, at fault, or never written
+    #[arg(long, value_enum, value_name = "VALUE", default_value_t = PoisonValue::Zero)]
+    pub poison: PoisonValue,
+    /// Tell of each finding at most N values that led to it, nearest first; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub explain_depth: u32,
     /// Run only some programs: numbers in linear order x + gx (y + gy z), ranges like 8-15, `last`
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub programs: Vec<String>,
@@ -213,8 +242,8 @@ pub struct Check {
     #[arg(required = true, value_name = "LAUNCH", action = ArgAction::Append)]
     pub launches: Vec<String>,
     /// Run each launch in N other orders of its programs too, and compare the outputs
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100_000))]
-    pub schedules: u32,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub schedules: Option<u32>,
     /// Run each launch a second time on what the first left, and compare the outputs
     #[arg(long)]
     pub twice: bool,
@@ -338,6 +367,9 @@ pub struct Debug {
     /// Say how long the keys took
     #[arg(long, requires = "keys", hide = true)]
     pub times: bool,
+    /// What lanes hold that were masked off without another value, at fault, or never written
+    #[arg(long, value_enum, value_name = "VALUE", default_value_t = PoisonValue::Zero)]
+    pub poison: PoisonValue,
     /// Colours for a light background
     #[arg(long)]
     pub light: bool,

@@ -9,8 +9,10 @@ use std::time::Instant;
 
 use tilescope_debugger::{Opening, Session};
 use tilescope_diagnostics::render::Sources;
-use tilescope_diagnostics::{Error, Finding, Launched, OutputSummary, Source};
+use tilescope_diagnostics::{Check, Error, Finding, Launched, OutputSummary, Source};
 use tilescope_frontend::source::Program;
+use tilescope_interpreter::explain::{Cause, Replay};
+use tilescope_interpreter::races::Noted;
 use tilescope_interpreter::simd::{Cpu, CpuLevel};
 use tilescope_interpreter::target::Target;
 use tilescope_interpreter::{Control, Options, Prepared, Which};
@@ -103,6 +105,7 @@ impl How<'_> {
             // All of them: an error beyond those that are shown counts for the exit status too.
             max_findings: usize::MAX,
             cpu: self.cpu,
+            poison: self.options.poison.into(),
             ..Options::default()
         }
     }
@@ -340,6 +343,7 @@ impl Opened {
             max_findings: usize::MAX,
             cpu: options.cpu,
             target: self.target,
+            poison: options.poison,
             ..Options::default()
         };
         let control = Control {
@@ -361,6 +365,7 @@ impl Opened {
         let options = Options {
             max_steps: options.max_steps,
             cpu: options.cpu,
+            poison: options.poison,
             ..Options::default()
         };
         self.memory_at(launch, options)
@@ -406,8 +411,13 @@ impl Opened {
         };
         let mut launched = Vec::new();
         for (index, launch) in self.bound.launches.iter().enumerate() {
+            let (mut causes, mut writers) = (Vec::new(), Noted::default());
             let mut one = match &mut engine {
-                Engine::Interpreter(prepared) => run_one(&prepared[index], launch, &mut memory, how)?,
+                Engine::Interpreter(prepared) => {
+                    let ran = run_one(&prepared[index], launch, &mut memory, how)?;
+                    (causes, writers) = (ran.causes, ran.writers);
+                    ran.launched
+                }
                 Engine::Gpu(gpu) => gpu.run(self, index, &mut memory)?,
             };
             if let Engine::Interpreter(prepared) = &engine
@@ -425,6 +435,16 @@ impl Opened {
                     Ok(mismatches) => one.findings.extend(mismatches),
                     Err(why) => return Err(Error::input(format!("cannot compare the outputs: {why}")).into()),
                 }
+            }
+            if let Engine::Interpreter(prepared) = &engine
+                && !one.interrupted
+                && how.checks
+                && how.options.repeat.is_none()
+            {
+                let cause = |finding: &Finding| cause_of(&prepared[index], &writers, finding);
+                let others = one.findings.iter().skip(causes.len());
+                causes.extend(others.map(cause).collect::<Vec<_>>());
+                self.explain(&prepared[index], index, &mut one, &causes, &mut memory, how)?;
             }
             // What some programs leave is no result.
             if how.summaries && how.options.programs.is_empty() {
@@ -456,6 +476,25 @@ impl Opened {
             }
         }
         Ok(Done { launched, memory })
+    }
+
+    /// Gives the findings that will be shown the values that led to them, and races their lanes.
+    fn explain(
+        &self,
+        prepared: &Prepared<'_>,
+        index: usize,
+        launched: &mut Launched,
+        causes: &[Option<Cause>],
+        memory: &mut Memory,
+        how: &How<'_>,
+    ) -> Result<()> {
+        let shown = launched.findings.len().min(how.options.max_findings);
+        let replay = Replay {
+            left: memory,
+            before: &|| self.memory_at(index, how.interpreter()),
+            steps: how.options.explain_depth as usize,
+        };
+        Ok(prepared.explain(&mut launched.findings[..shown], causes, replay)?)
     }
 
     fn accumulation(&self) -> Accumulation {
@@ -503,21 +542,39 @@ impl Opened {
     }
 }
 
-fn run_one(prepared: &Prepared<'_>, launch: &Launch, memory: &mut Memory, how: &How<'_>) -> Result<Launched> {
+/// A launch that has run.
+struct Ran {
+    launched: Launched,
+    /// Where its findings were made.
+    causes: Vec<Option<Cause>>,
+    writers: Noted,
+}
+
+/// Why an output differs.
+fn cause_of(prepared: &Prepared<'_>, writers: &Noted, finding: &Finding) -> Option<Cause> {
+    let tensor = finding
+        .tensor
+        .as_ref()
+        .filter(|_| finding.check == Check::OutputMismatch)?;
+    prepared.cause_of(writers, &tensor.name, finding.element.as_deref()?)
+}
+
+fn run_one(prepared: &Prepared<'_>, launch: &Launch, memory: &mut Memory, how: &How<'_>) -> Result<Ran> {
     let Some(repeats) = how.options.repeat else {
         return run_once(prepared, launch, memory, how);
     };
     let before = Snapshot::of(memory)?;
-    let mut launched = run_once(prepared, launch, memory, how)?;
+    let mut ran = run_once(prepared, launch, memory, how)?;
     let mut times = Vec::new();
-    while times.len() < repeats as usize && !launched.interrupted {
+    while times.len() < repeats as usize && !ran.launched.interrupted {
         before.restore(memory);
-        launched = run_once(prepared, launch, memory, how)?;
-        times.push(launched.elapsed_s);
+        ran = run_once(prepared, launch, memory, how)?;
+        times.push(ran.launched.elapsed_s);
     }
     times.sort_by(f64::total_cmp);
+    let launched = &mut ran.launched;
     launched.elapsed_s = times.get(times.len() / 2).copied().unwrap_or(launched.elapsed_s);
-    Ok(launched)
+    Ok(ran)
 }
 
 /// The bytes of all allocations, for launches that are run again on the same data.
@@ -552,12 +609,7 @@ impl Snapshot {
     }
 }
 
-fn run_once(
-    prepared: &Prepared<'_>,
-    launch: &Launch,
-    memory: &mut Memory,
-    how: &How<'_>,
-) -> Result<Launched> {
+fn run_once(prepared: &Prepared<'_>, launch: &Launch, memory: &mut Memory, how: &How<'_>) -> Result<Ran> {
     let chosen = match how.options.programs.is_empty() {
         true => None,
         false => Some(again::chosen(&how.options.programs, prepared.programs())?),
@@ -588,7 +640,7 @@ fn run_once(
             prepared.programs()
         ));
     }
-    Ok(Launched {
+    let launched = Launched {
         launch: launch.name.clone(),
         kernel: launch.kernel.clone(),
         grid: launch.grid,
@@ -601,6 +653,11 @@ fn run_once(
         findings_cut: outcome.findings_cut,
         interrupted: outcome.interrupted,
         notes,
+    };
+    Ok(Ran {
+        launched,
+        causes: outcome.causes,
+        writers: outcome.writers,
     })
 }
 

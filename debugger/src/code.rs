@@ -10,6 +10,7 @@ use std::sync::Arc;
 use tilescope_diagnostics::{Frame, Location, Source};
 use tilescope_interpreter::frame::Slot;
 use tilescope_interpreter::kind::Kind;
+use tilescope_interpreter::names::Names;
 use tilescope_interpreter::report::{frames, is_own, place};
 use tilescope_interpreter::stepping::{Placed, Stepping};
 use tilescope_interpreter::tape::{At, Origin, What};
@@ -17,7 +18,6 @@ use tilescope_ir::{
     Family, FuncId, Function, LocId, Module, Op, OpCode, OpId, Type, ValueId, VerifiedModule,
 };
 
-use crate::names::Names;
 use crate::values::ValueKey;
 
 /// A line in a call: file and line of each frame, outermost first.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tilescope_diagnostics::Result;
 use tilescope_interpreter::access;
 use tilescope_interpreter::machine::Context;
+use tilescope_interpreter::poison::Poison;
 use tilescope_interpreter::simd::Cpu;
 use tilescope_interpreter::stored::StoredPointers;
 use tilescope_interpreter::tape::Tape;
@@ -13,6 +14,7 @@ use tilescope_interpreter::target::Target;
 use tilescope_launch::{Launch, Memory, Role};
 
 use crate::recorder::Recorder;
+use crate::session::Options;
 
 /// Makes the tensors as they are before the launch.
 pub type Remake = Arc<dyn Fn() -> Result<Memory> + Send + Sync>;
@@ -50,6 +52,7 @@ pub struct Engine {
     pub max_steps: u64,
     pub cpu: Cpu,
     pub target: Option<&'static Target>,
+    pub poison: Poison,
     base: Base,
 }
 
@@ -59,7 +62,7 @@ impl Engine {
         memory: Memory,
         remake: Remake,
         cancel: &'static AtomicBool,
-        (max_steps, cpu, target): (u64, Cpu, Option<&'static Target>),
+        options: Options,
     ) -> Engine {
         let base = base(&launch, &memory, remake);
         Engine {
@@ -67,9 +70,10 @@ impl Engine {
             memory,
             recorder: Recorder::default(),
             cancel,
-            max_steps,
-            cpu,
-            target,
+            max_steps: options.max_steps,
+            cpu: options.cpu,
+            poison: options.poison,
+            target: options.target,
             base,
         }
     }
@@ -108,6 +112,7 @@ impl Engine {
             memory.stored = known;
         }
         memory.shared.observe(recorder);
+        memory.poison = self.poison;
         let context = Context::new(tape, self.launch.grid, memory, self.max_steps, self.cpu);
         let result = run(&context, recorder);
         *stored = Some(context.memory.stored);
@@ -123,6 +128,7 @@ impl Engine {
     ) -> R {
         let mut memory = access::Memory::new(&self.launch, &mut self.memory, true, self.cancel);
         memory.watch_all();
+        memory.poison = self.poison;
         if let Some(known) = stored.take() {
             memory.stored = known;
         }

@@ -20,7 +20,6 @@ mod history;
 mod inspect;
 mod levels;
 mod motion;
-mod names;
 mod parse;
 mod places;
 mod recorder;

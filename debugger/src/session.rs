@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use tilescope_diagnostics::{Check, Error, Finding, Frame, Printed, Result, closest};
+use tilescope_interpreter::poison::Poison;
 use tilescope_interpreter::report::Reporter;
 use tilescope_interpreter::simd::Cpu;
 use tilescope_interpreter::sink::Sink;
@@ -50,6 +51,8 @@ pub struct Options {
     pub cpu: Cpu,
     /// The GPU that the launch is meant for.
     pub target: Option<&'static Target>,
+    /// What lanes without a value hold.
+    pub poison: Poison,
 }
 
 impl Default for Options {
@@ -59,6 +62,7 @@ impl Default for Options {
             max_steps: 100_000_000,
             cpu: Cpu::detect(),
             target: None,
+            poison: Poison::Zero,
         }
     }
 }
@@ -121,13 +125,7 @@ impl Session {
             },
         )?;
         let code = Code::new(module, kernel, stepping);
-        let engine = Engine::new(
-            launch,
-            memory,
-            remake,
-            cancel,
-            (options.max_steps, options.cpu, options.target),
-        );
+        let engine = Engine::new(launch, memory, remake, cancel, options);
         let mut session = Session {
             code,
             engine,

@@ -2,10 +2,7 @@
 
 use tilescope_diagnostics::Value;
 use tilescope_interpreter::kind::Kind;
-use tilescope_interpreter::kind::Lane as _;
-use tilescope_interpreter::num::float::{
-    Bf16, F8E4M3, F8E4M3B11Fnuz, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F16, StoredFloat,
-};
+pub(crate) use tilescope_interpreter::print::number;
 use tilescope_launch::Dtype;
 
 /// Names a value of the kernel in a session; valid as long as the session.
@@ -203,28 +200,6 @@ pub(crate) fn as_f64(value: Value) -> f64 {
         Value::Int(i) => i as f64,
         Value::Float(f) => f,
         Value::Bool(b) => f64::from(u8::from(b)),
-    }
-}
-
-/// The number that bits of a kind stand for; integers are signed, addresses are not.
-pub(crate) fn number(bits: u64, kind: Kind) -> Value {
-    let float = |x: f32| Value::Float(f64::from(x));
-    match kind {
-        Kind::Bool => Value::Bool(bits & 1 != 0),
-        Kind::I8 => Value::Int(i128::from(bits as u8 as i8)),
-        Kind::I16 => Value::Int(i128::from(bits as u16 as i16)),
-        Kind::I32 => Value::Int(i128::from(bits as u32 as i32)),
-        Kind::I64 => Value::Int(i128::from(bits as i64)),
-        Kind::Ptr => Value::Int(i128::from(bits)),
-        Kind::F8E4M3 => float(F8E4M3::from_bits(bits).to_f32()),
-        Kind::F8E5M2 => float(F8E5M2::from_bits(bits).to_f32()),
-        Kind::F8E4M3B11Fnuz => float(F8E4M3B11Fnuz::from_bits(bits).to_f32()),
-        Kind::F8E4M3Fnuz => float(F8E4M3Fnuz::from_bits(bits).to_f32()),
-        Kind::F8E5M2Fnuz => float(F8E5M2Fnuz::from_bits(bits).to_f32()),
-        Kind::F16 => float(F16::from_bits(bits).to_f32()),
-        Kind::Bf16 => float(Bf16::from_bits(bits).to_f32()),
-        Kind::F32 => float(f32::from_bits(bits as u32)),
-        Kind::F64 => Value::Float(f64::from_bits(bits)),
     }
 }
 

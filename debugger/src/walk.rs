@@ -283,6 +283,7 @@ impl Session {
                 max_steps: self.engine.max_steps,
                 cpu: self.engine.cpu,
                 target: self.engine.target,
+                poison: self.engine.poison,
                 ..tilescope_interpreter::Options::default()
             };
             let Session { code, engine, .. } = self;

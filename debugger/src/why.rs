@@ -7,14 +7,15 @@
 use std::collections::BTreeSet;
 
 use tilescope_diagnostics::{Error, Result, Value};
+use tilescope_interpreter::explain::sources::{Operands, sources, unravel};
 use tilescope_interpreter::frame::Slot;
 use tilescope_interpreter::tape::Origin;
-use tilescope_ir::{Attrs, Family, Op, OpCode, ValueId};
+use tilescope_ir::{Family, Op, OpCode, ValueId};
 use tilescope_launch::expr::{Expression, Index, NodeKind};
 
 use crate::reply::WhyStep;
 use crate::session::Session;
-use crate::values::{ValueKey, as_f64};
+use crate::values::{LaneState, ValueKey};
 
 /// Most steps of an explanation.
 const MAX_STEPS: usize = 24;
@@ -212,7 +213,7 @@ impl Session {
                     .collect()
             }
             None => {
-                let lanes = self.sources(&origin, &data, asked.lane, &mut step)?;
+                let lanes = self.sources(&origin, &data, asked, &mut step);
                 lanes.into_iter().map(|(key, lane)| next(key, lane)).collect()
             }
         };
@@ -260,208 +261,62 @@ impl Session {
         &self,
         origin: &Origin,
         data: &Op,
-        lane: usize,
+        asked: Asked,
         step: &mut WhyStep,
-    ) -> Result<Vec<(ValueKey, usize)>> {
-        let key = |value: ValueId| self.code.key_of(origin, value);
-        let operands: Vec<ValueKey> = data.operands.iter().filter_map(|&v| key(v)).collect();
-        let same = |key: &ValueKey| {
-            let lanes = self.code.slot(*key).map_or(1, |(.., lanes)| lanes);
-            (*key, if lanes == 1 { 0 } else { lane })
-        };
-        let result = data
-            .results
-            .first()
-            .map(|&v| self.code.module.funcs[origin.func].ty(v));
-        let shape: Vec<usize> = result
-            .and_then(|ty| ty.shape())
-            .map_or(Vec::new(), |shape| shape.dims().collect());
-        Ok(match data.code {
-            OpCode::Splat => operands.first().map(|&key| (key, 0)).into_iter().collect(),
-            OpCode::Broadcast => {
-                let index = unravel(lane, &shape);
-                operands
-                    .first()
-                    .map(|&key| (key, ravel(&index, &self.shape_of(key))))
-                    .into_iter()
-                    .collect()
-            }
-            OpCode::Trans => {
-                let index = unravel(lane, &shape);
-                let Attrs::Order(order) = &data.attrs else {
-                    return Ok(Vec::new());
-                };
-                let mut source = vec![0; index.len()];
-                for (to, &from) in order.iter().enumerate() {
-                    if let (Some(cell), Some(&i)) = (source.get_mut(from as usize), index.get(to)) {
-                        *cell = i;
-                    }
-                }
-                operands
-                    .first()
-                    .map(|&key| (key, ravel(&source, &self.shape_of(key))))
-                    .into_iter()
-                    .collect()
-            }
-            OpCode::Load => self.loaded(&operands, lane, step),
-            OpCode::Reduce => self.reduced(&operands, data, lane, step),
-            OpCode::Dot => self.multiplied(&operands, &shape, lane, step),
-            code if is_lanewise(code) => operands.iter().map(same).collect(),
-            _ => {
-                if !operands.is_empty() {
-                    step.note = Some(String::from("its operands are not followed"));
-                }
-                Vec::new()
-            }
-        })
-    }
-
-    /// A load: what it read from where.
-    fn loaded(&self, operands: &[ValueKey], lane: usize, step: &mut WhyStep) -> Vec<(ValueKey, usize)> {
+    ) -> Vec<(ValueKey, usize)> {
         let Some(scene) = self.scene() else {
             return Vec::new();
         };
-        let one = |key: ValueKey| {
-            if self.code.slot(key).is_some_and(|(.., lanes)| lanes == 1) {
-                0
-            } else {
-                lane
-            }
+        let key = |operand: usize| self.code.key_of(origin, *data.operands.get(operand)?);
+        let one = |key: ValueKey, lane: usize| match self.code.slot(key) {
+            Some((.., 1)) => 0,
+            _ => lane,
         };
-        if let Some(&mask) = operands.get(1)
-            && scene
-                .lane(mask, one(mask))
-                .is_some_and(|m| m.value == Value::Bool(false))
-        {
-            step.note = Some(String::from(match operands.get(2) {
-                Some(_) => "masked off: the other value",
-                None => "masked off",
-            }));
-            return operands
-                .get(1..)
-                .unwrap_or(&[])
-                .iter()
-                .map(|&key| (key, one(key)))
-                .collect();
+        let read = |operand: usize, lane: usize| {
+            let key = key(operand)?;
+            scene.lane(key, one(key, lane)).map(|lane| lane.value)
+        };
+        let undefined = |operand: usize, lane: usize| {
+            let lane = key(operand).and_then(|key| scene.lane(key, one(key, lane)));
+            lane.is_some_and(|lane| lane.state == LaneState::Undefined)
+        };
+        let operands = Operands {
+            read: &read,
+            undefined: &undefined,
+        };
+        let function = &self.code.module.funcs[origin.func];
+        let lives = |&&value: &&ValueId| self.code.key_of(origin, value) == Some(asked.key);
+        let result = data.results.iter().find(lives).or(data.results.first());
+        let Some(&result) = result else {
+            return Vec::new();
+        };
+        let found = sources(function, data, (result, step.value), asked.lane, &operands);
+        step.note = found.note;
+        if data.code == OpCode::Load && step.note.is_none() {
+            step.note = self.loaded(key(0), asked.lane);
         }
-        if let Some(&pointers) = operands.first()
-            && let Some((tensor, element, state)) = self.target(pointers, one(pointers))
-        {
-            let outside = if state == crate::values::LaneState::Fine {
-                ""
-            } else {
-                ", outside it"
-            };
-            let element = tilescope_diagnostics::render::number::list(&element);
-            step.note = Some(format!("from {tensor}{element}{outside}"));
-        }
-        Vec::new()
-    }
-
-    /// A reduce: the lane that matters most.
-    fn reduced(
-        &self,
-        operands: &[ValueKey],
-        data: &Op,
-        lane: usize,
-        step: &mut WhyStep,
-    ) -> Vec<(ValueKey, usize)> {
-        let (Some(&source), Attrs::Axis(axis)) = (operands.first(), &data.attrs) else {
-            return Vec::new();
-        };
-        let shape = self.shape_of(source);
-        let axis = *axis as usize;
-        let (Some(&size), Some(scene)) = (shape.get(axis), self.scene()) else {
-            return Vec::new();
-        };
-        let inner: usize = shape[axis + 1..].iter().product();
-        let at = |k: usize| (lane / inner * size + k) * inner + lane % inner;
-        let values: Vec<f64> = (0..size)
-            .map(|k| scene.lane(source, at(k)).map_or(0.0, |lane| as_f64(lane.value)))
-            .collect();
-        let (k, why) = pick(&values, as_f64(step.value));
-        step.note = Some(format!("of {size} lanes; {why} is followed"));
-        vec![(source, at(k))]
-    }
-
-    /// A dot: the product that matters most, and the accumulator.
-    fn multiplied(
-        &self,
-        operands: &[ValueKey],
-        shape: &[usize],
-        lane: usize,
-        step: &mut WhyStep,
-    ) -> Vec<(ValueKey, usize)> {
-        let &[a, b, ..] = operands else { return Vec::new() };
-        let (Some(scene), Some(&columns)) = (self.scene(), shape.last()) else {
-            return Vec::new();
-        };
-        let depth = self.shape_of(a).last().copied().unwrap_or(1);
-        let rows = shape.iter().rev().nth(1).copied().unwrap_or(1);
-        let (batch, row, column) = (lane / (rows * columns), lane / columns % rows, lane % columns);
-        let left = |k: usize| (batch * rows + row) * depth + k;
-        let right = |k: usize| (batch * depth + k) * columns + column;
-        let number = |key, lane| scene.lane(key, lane).map_or(0.0, |lane| as_f64(lane.value));
-        let products: Vec<f64> = (0..depth)
-            .map(|k| number(a, left(k)) * number(b, right(k)))
-            .collect();
-        let (k, why) = pick(&products, f64::INFINITY);
-        step.note = Some(format!("of {depth} products; {why} is followed"));
-        let mut lanes = vec![(a, left(k)), (b, right(k))];
-        lanes.extend(operands.get(2).map(|&c| (c, lane)));
+        let lanes = found.lanes.into_iter();
         lanes
+            .filter_map(|(operand, lane)| {
+                let key = key(operand)?;
+                Some((key, one(key, lane)))
+            })
+            .collect()
     }
-}
 
-/// Which of some numbers matters most for a result, in words.
-fn pick(values: &[f64], result: f64) -> (usize, &'static str) {
-    if let Some(nan) = values.iter().position(|v| v.is_nan()) {
-        return (nan, "the first NaN");
+    /// What a load read from where.
+    fn loaded(&self, pointers: Option<ValueKey>, lane: usize) -> Option<String> {
+        let pointers = pointers?;
+        let lane = match self.code.slot(pointers) {
+            Some((.., 1)) => 0,
+            _ => lane,
+        };
+        let (tensor, element, state) = self.target(pointers, lane)?;
+        let outside = match state {
+            LaneState::Fine => "",
+            _ => ", outside it",
+        };
+        let element = tilescope_diagnostics::render::number::list(&element);
+        Some(format!("from {tensor}{element}{outside}"))
     }
-    if let Some(infinite) = values
-        .iter()
-        .position(|v| v.is_infinite())
-        .filter(|_| !result.is_finite())
-    {
-        return (infinite, "the first that is infinite");
-    }
-    if let Some(equal) = values.iter().position(|&v| v == result) {
-        return (equal, "the one equal to the result");
-    }
-    let largest =
-        (0..values.len()).max_by(|&i, &j| values[i].abs().total_cmp(&values[j].abs()).then(j.cmp(&i)));
-    (largest.unwrap_or(0), "the largest")
-}
-
-/// True for operations whose result lane comes from the same lane of each operand.
-fn is_lanewise(code: OpCode) -> bool {
-    use OpCode as C;
-    let info = code.info();
-    info.class.is_some()
-        || matches!(info.family, Family::Cast | Family::Compare)
-        || matches!(
-            code,
-            C::AddPtr | C::Select | C::ClampF | C::ExpandDims | C::Reshape | C::Scan
-        )
-}
-
-fn unravel(lane: usize, shape: &[usize]) -> Vec<usize> {
-    let mut rest = lane;
-    let mut index: Vec<usize> = shape
-        .iter()
-        .rev()
-        .map(|&size| {
-            let i = rest % size.max(1);
-            rest /= size.max(1);
-            i
-        })
-        .collect();
-    index.reverse();
-    index
-}
-
-/// The lane of an index, where dimensions of size 1 take any.
-fn ravel(index: &[usize], shape: &[usize]) -> usize {
-    let pairs = index.iter().zip(shape);
-    pairs.fold(0, |lane, (&i, &size)| lane * size + if size == 1 { 0 } else { i })
 }

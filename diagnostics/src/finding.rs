@@ -60,6 +60,10 @@ pub struct Chain {
     pub op: String,
     /// Its value in the lane in question.
     pub value: Value,
+    /// The author's name of the value, with the lane: `offs[3]`.
+    pub name: Option<String>,
+    /// More of it: what a pointer points at, where a load read.
+    pub note: Option<String>,
 }
 
 /// What one check reports about one place: its first occurrence in full, and a count.

@@ -78,11 +78,15 @@ fn oob_store() -> Finding {
                 location: at(7, 11),
                 op: "tt.get_program_id".into(),
                 value: Value::Int(1822),
+                name: Some("row".into()),
+                note: None,
             },
             Chain {
                 location: at(11, 24),
                 op: "arith.muli".into(),
                 value: Value::Int(1_428_448),
+                name: None,
+                note: Some("of 4 lanes; the largest is followed".into()),
             },
         ],
         ..Finding::new(

@@ -8,16 +8,17 @@ mod carry;
 
 pub use carry::{load, store};
 
-use crate::analysis::pointees::Storages;
 use crate::forms::Sum;
 use crate::frame::{Form, Provenance, Slot, Tensor, Tile};
-use crate::initialised::Initialised;
+use crate::initialised::{Initialised, Own};
 use crate::kind::Bool;
 use crate::machine::Machine;
 use crate::ordered;
+use crate::poison::Poison;
 use crate::races::{Compare, Touch, Watch};
 use crate::sink::{AccessKind, Detail, Key};
 use crate::stored::StoredPointers;
+use crate::tape::{Order, Tape};
 use crate::tensor_memory::Shared;
 use crate::view::View;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,6 +65,8 @@ pub struct Memory<'r> {
     pub specials: bool,
     /// Which accesses are noted, to find races.
     pub races: Watch,
+    /// What lanes without a value hold.
+    pub poison: Poison,
     /// Instead of storing, compares what is stored with what is there.
     pub compare: Option<Compare>,
     /// Per allocation, what earlier launches wrote.
@@ -127,23 +130,25 @@ impl<'r> Memory<'r> {
             checks: watch,
             specials: false,
             races: Watch::default(),
+            poison: Poison::Zero,
             compare: None,
             before,
             cancel,
         }
     }
 
-    /// From now on reads of unwritten elements of these allocations are seen.
-    pub fn watch_reads(&mut self, launch: &Launch, watched: Storages) {
-        self.initialised = Initialised::new(launch, &self.spans, &self.before, watched);
+    /// From now on reads of elements that nothing wrote are seen, of the storage that the kernel asks for.
+    pub fn watch_reads(&mut self, launch: &Launch, tape: &Tape) {
+        let parallel = matches!(tape.order, Order::Parallel | Order::Logged);
+        self.initialised = Initialised::new(launch, &self.spans, &self.before, tape.unwritten, parallel);
     }
 
     /// Counts an element as written: it was reported.
-    pub fn write_first(&self, tensor: Tensor, address: u64, bytes: u32) {
+    pub fn write_first(&self, own: &Own, tensor: Tensor, address: u64, bytes: u32) {
         if let Some(target) = self.target(tensor) {
             let offset = address.wrapping_sub(target.base) as usize;
             self.initialised
-                .note(target.allocation, offset, offset + bytes as usize);
+                .note(own, target.allocation, offset, offset + bytes as usize);
         }
     }
 
@@ -586,14 +591,17 @@ pub fn unwritten(machine: &Machine<'_>, access: Access) -> Vec<(u32, Tensor, u64
     // Faults are reported by the access itself.
     let _ = access.checked(machine, |memory, piece| {
         let end = piece.offset + piece.count * access.elem;
-        if memory.initialised.is_written(piece.allocation, piece.offset, end) {
+        if memory
+            .initialised
+            .is_written(&machine.own, piece.allocation, piece.offset, end)
+        {
             return;
         }
         for i in 0..piece.count {
             let (lane, start) = (piece.lane + i, piece.offset + i * access.elem);
             if !memory
                 .initialised
-                .is_written(piece.allocation, start, start + access.elem)
+                .is_written(&machine.own, piece.allocation, start, start + access.elem)
             {
                 let address = memory.spans[piece.allocation].0.wrapping_add(start as u64);
                 found.push((lane as u32, provenance.lane(lane), address));

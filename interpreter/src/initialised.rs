@@ -1,18 +1,64 @@
 //! Which bytes hold something: for storage that begins uninitialised and that the kernel may read.
 //!
-//! Only elements of uninitialised tensors begin unwritten; padding, slack and gaps count as written. A launch
-//! that has such storage runs its programs one at a time ([`crate::tape::Order`]), so what is written when an
-//! element is read depends on no thread.
+//! Only elements of uninitialised tensors begin unwritten; padding, slack and gaps count as written.
+//!
+//! Where programs run in parallel, a program reads what nobody wrote unless it held something before the launch or the
+//! program wrote it itself: what another one writes is a race, and told as that. So it depends on no thread. Where
+//! programs run one at a time (they wait for each other, or update such storage by atomics) one log serves all.
 
 use crate::analysis::pointees::Storages;
 use crate::written::Written;
+use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
 use tilescope_launch::{Launch, Tensor};
 
 /// What was written of each allocation that is watched.
 #[derive(Debug, Default)]
 pub struct Initialised {
-    allocations: Vec<Option<Mutex<Written>>>,
+    allocations: Vec<Option<Log>>,
+}
+
+#[derive(Debug)]
+enum Log {
+    /// By all programs.
+    Shared(Mutex<Written>),
+    /// Before the launch.
+    Before(Written),
+}
+
+/// What the running program wrote of storage that programs watch on their own.
+#[derive(Debug, Default)]
+pub struct Own(RefCell<Vec<(usize, Written)>>);
+
+impl Own {
+    /// A new program begins.
+    #[inline]
+    pub fn clear(&mut self) {
+        if !self.0.get_mut().is_empty() {
+            self.0.get_mut().clear();
+        }
+    }
+
+    fn add(&self, allocation: usize, len: u64, start: u64, end: u64) {
+        let mut logs = self.0.borrow_mut();
+        match logs.iter_mut().find(|log| log.0 == allocation) {
+            Some((_, log)) => log.add(start, end),
+            None => {
+                let mut log = Written::new(len);
+                log.add(start, end);
+                logs.push((allocation, log));
+            }
+        }
+    }
+
+    /// True if all of it was written by the program, or before.
+    fn covers(&self, before: &Written, allocation: usize, start: u64, end: u64) -> bool {
+        let mut logs = self.0.borrow_mut();
+        let Some((_, log)) = logs.iter_mut().find(|log| log.0 == allocation) else {
+            return false;
+        };
+        log.covers(start, end) || log.covers_with(before, start, end)
+    }
 }
 
 /// The uninitialised allocations among some.
@@ -47,12 +93,13 @@ fn add_elements(log: &mut Written, tensor: &Tensor) {
 impl Initialised {
     /// What holds something before the launch, of the allocations that are watched.
     ///
-    /// `before` has, per allocation, what earlier launches on the same memory wrote.
+    /// `before` has, per allocation, what earlier launches on the same memory wrote. Programs run in `parallel`, or one at a time.
     pub fn new(
         launch: &Launch,
         spans: &[(u64, u64)],
         before: &[Vec<(u64, u64)>],
         watched: Storages,
+        parallel: bool,
     ) -> Initialised {
         if watched.is_empty() {
             return Initialised::default();
@@ -84,7 +131,11 @@ impl Initialised {
                 .for_each(|t| add_elements(&mut log, t));
             let before = before.get(allocation).into_iter().flatten();
             before.for_each(|&(start, end)| log.add(start, end));
-            Mutex::new(log)
+            if parallel {
+                log.ranges();
+                return Log::Before(log);
+            }
+            Log::Shared(Mutex::new(log))
         };
         let allocations = spans.iter().enumerate();
         Initialised {
@@ -100,23 +151,40 @@ impl Initialised {
         !self.allocations.is_empty()
     }
 
-    /// Notes that bytes were written.
+    /// True if an allocation is watched.
+    #[inline(always)]
+    pub fn watches(&self, allocation: usize) -> bool {
+        matches!(self.allocations.get(allocation), Some(Some(_)))
+    }
+
+    /// Notes that the program wrote bytes.
     #[inline]
-    pub fn note(&self, allocation: usize, start: usize, end: usize) {
-        if self.is_any()
-            && let Some(Some(log)) = self.allocations.get(allocation)
-        {
-            let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
-            log.add(start as u64, end as u64);
+    pub fn note(&self, own: &Own, allocation: usize, start: usize, end: usize) {
+        if !self.is_any() {
+            return;
+        }
+        match self.allocations.get(allocation) {
+            Some(Some(Log::Shared(log))) => {
+                let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+                log.add(start as u64, end as u64);
+            }
+            Some(Some(Log::Before(before))) => own.add(allocation, before.len(), start as u64, end as u64),
+            _ => {}
         }
     }
 
-    /// True if bytes were all written.
-    pub fn is_written(&self, allocation: usize, start: usize, end: usize) -> bool {
-        let Some(Some(log)) = self.allocations.get(allocation) else {
-            return true;
-        };
-        let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
-        log.covers(start as u64, end as u64)
+    /// True if bytes were all written, as far as the program may count on it.
+    pub fn is_written(&self, own: &Own, allocation: usize, start: usize, end: usize) -> bool {
+        let (start, end) = (start as u64, end as u64);
+        match self.allocations.get(allocation) {
+            Some(Some(Log::Shared(log))) => {
+                let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+                log.covers(start, end)
+            }
+            Some(Some(Log::Before(before))) => {
+                before.has(start, end) || own.covers(before, allocation, start, end)
+            }
+            _ => true,
+        }
     }
 }

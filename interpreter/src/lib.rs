@@ -12,6 +12,7 @@ pub mod access;
 pub mod analysis;
 pub mod checks;
 pub mod exact;
+pub mod explain;
 pub mod forms;
 pub mod frame;
 pub mod hunt;
@@ -21,10 +22,12 @@ pub mod lanes;
 mod listing;
 pub mod lower;
 pub mod machine;
+pub mod names;
 pub mod num;
 pub mod optimise;
 pub mod ordered;
 pub mod plan;
+pub mod poison;
 pub mod print;
 pub mod ptx;
 pub mod races;
@@ -69,6 +72,8 @@ pub struct Options {
     pub lowering: Lowering,
     /// The GPU that the launch is meant for; what it refuses is a finding.
     pub target: Option<&'static target::Target>,
+    /// What lanes without a value hold.
+    pub poison: poison::Poison,
 }
 
 /// How a kernel becomes a tape.
@@ -91,6 +96,7 @@ impl Default for Options {
             cpu: simd::Cpu::detect(),
             lowering: Lowering::Fast,
             target: None,
+            poison: poison::Poison::Zero,
         }
     }
 }
@@ -117,6 +123,10 @@ pub struct Control<'a> {
 pub struct Outcome {
     /// What the checks found, sorted by first program, then position.
     pub findings: Vec<Finding>,
+    /// For each finding, where it was made, if that can be explained ([`Prepared::explain`]).
+    pub causes: Vec<Option<explain::Cause>>,
+    /// Which program wrote what, where that was noted to find races.
+    pub writers: races::Noted,
     /// True when there were more than `max_findings`.
     pub findings_cut: bool,
     /// What the kernel printed, in program order.
@@ -134,7 +144,7 @@ pub struct Outcome {
 pub fn tape(module: &Module, kernel: FuncId, launch: &Launch, options: Options) -> Result<tape::Tape> {
     let mut lowered = lower::lower(module, kernel, launch, options)?;
     if options.lowering == Lowering::Fast {
-        optimise::optimise(&mut lowered, launch.grid);
+        optimise::optimise(&mut lowered, launch.grid, options.poison);
     }
     Ok(plan::plan(lowered, options.lowering == Lowering::Fast))
 }
@@ -210,7 +220,8 @@ impl<'m> Prepared<'m> {
     pub fn run_which(&self, memory: &mut Memory, control: &Control<'_>, which: Which<'_>) -> Result<Outcome> {
         let storage = memory;
         let mut memory = access::Memory::new(self.launch, storage, self.options.checks, control.cancel);
-        memory.watch_reads(self.launch, self.tape.unwritten);
+        memory.watch_reads(self.launch, &self.tape);
+        memory.poison = self.options.poison;
         if self.options.checks {
             memory.specials = self.is_repeatable();
             memory.races = races::Watch::new(races::watched(&self.tape.touched, self.programs()));
@@ -260,16 +271,18 @@ impl<'m> Prepared<'m> {
             tape: &self.tape,
             memory: &memory,
         };
-        let mut findings = Vec::new();
+        let mut found = Vec::new();
         if self.options.checks {
-            findings = reporter.findings(&mut ran.sink, &races, whole);
+            found = reporter.found(&mut ran.sink, &races, whole);
             if let Some(target) = self.options.target {
-                findings.extend(checks::target_limit::findings(&reporter, target));
+                let refused = checks::target_limit::findings(&reporter, target);
+                found.extend(refused.into_iter().map(|finding| (finding, None)));
             }
         }
         let prints = reporter.prints(&ran.sink);
-        let findings_cut = findings.len() > self.options.max_findings;
-        findings.truncate(self.options.max_findings);
+        let findings_cut = found.len() > self.options.max_findings;
+        found.truncate(self.options.max_findings);
+        let (findings, causes) = found.into_iter().unzip();
         for (allocation, log) in storage.allocations.iter_mut().zip(&mut ran.sink.written) {
             if let Some(log) = log {
                 std::mem::take(&mut allocation.written)
@@ -280,6 +293,8 @@ impl<'m> Prepared<'m> {
         }
         Ok(Outcome {
             findings,
+            causes,
+            writers: std::mem::take(&mut ran.sink.noted),
             findings_cut,
             prints,
             programs: ran.programs,
@@ -337,11 +352,18 @@ impl<'m> Prepared<'m> {
         ran: &mut schedule::Ran,
         limits: schedule::Limits,
     ) -> Vec<(races::Race, bool)> {
-        let noted = std::mem::take(&mut ran.sink.noted);
         let found = match context.cooperative {
             true => std::mem::take(&mut ran.races),
-            false => noted.races(),
+            false => ran.sink.noted.races(),
         };
+        // Who reads what another program writes, and nobody wrote before, has one fault: the race.
+        let read = &found.read;
+        ran.sink.entries.retain(|key, entry| match entry.detail {
+            sink::Detail::Undefined {
+                born, from: Some(_), ..
+            } => !read.contains(&(born, key.tensor)),
+            _ => true,
+        });
         let again = self.is_repeatable() && !found.written.is_empty();
         if again {
             context.memory.compare = Some(races::Compare::new(found.written));
@@ -350,8 +372,7 @@ impl<'m> Prepared<'m> {
             let _ = schedule::run(context, self.programs(), limits, &|_| {});
         }
         let compare = context.memory.compare.take().filter(|_| again);
-        found
-            .races
+        races::one_per_place(found.races)
             .into_iter()
             .map(|race| {
                 let equal = compare

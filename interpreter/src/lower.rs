@@ -204,8 +204,8 @@ pub fn lower_noting(
         Order::Sequential if atomics.can_be_logged() => Order::Logged,
         order => order,
     };
-    // What was written when an element is read must not depend on threads.
-    let order = match unwritten.is_empty() {
+    // What an atomic finds unwritten must not depend on threads.
+    let order = match unwritten.both(touched.updated).is_empty() {
         true => order,
         false => order.max(Order::Sequential),
     };

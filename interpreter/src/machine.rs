@@ -4,6 +4,7 @@ use crate::access::Memory;
 use crate::exact::Exact;
 use crate::frame::{Frame, Provenance, Slot};
 use crate::hunt::{self, Hunt};
+use crate::initialised::Own;
 use crate::kind::Lane;
 use crate::ordered::Ordered;
 use crate::reread::Reread;
@@ -148,6 +149,8 @@ pub struct Machine<'r> {
     pub exact: Exact,
     /// What the program stored since its last barrier.
     pub reread: Reread,
+    /// What the program wrote of storage that held nothing.
+    pub own: Own,
 }
 
 impl<'r> Machine<'r> {
@@ -174,6 +177,7 @@ impl<'r> Machine<'r> {
             taint: Taint::default(),
             exact: Exact::default(),
             reread: Reread::default(),
+            own: Own::default(),
         }
     }
 
@@ -186,6 +190,7 @@ impl<'r> Machine<'r> {
         self.taint.clear();
         self.exact.begin();
         self.reread.clear();
+        self.own.clear();
         self.sink.begin(linear);
         if !self.frame.prepared {
             self.prepare();

@@ -11,8 +11,8 @@
 
 use crate::access::{Access, Piece};
 use crate::machine::Machine;
-use crate::races::{Found, Race, Touch, Who, keep_worst};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use crate::races::{Found, Race, Touch, Who, keep_first};
+use std::collections::{BTreeMap, HashMap};
 use tilescope_ir::attrs::{Scope, Semantic};
 
 /// What an atomic orders.
@@ -90,10 +90,12 @@ pub struct Ordered {
     released: HashMap<Address, Released>,
     shadow: HashMap<u32, BTreeMap<u64, Cell>>,
     who: Vec<Who>,
-    /// Instructions and bytes of races that were counted.
-    counted: HashSet<(u32, u32, u64)>,
-    found: Found,
+    /// Races of two instructions, with the bytes.
+    races: BTreeMap<(u32, u32), (Race, Pieces)>,
 }
+
+/// Ends of pieces of an allocation by their starts.
+type Pieces = BTreeMap<u64, u64>;
 
 fn join(into: &mut Clock, from: &Clock) {
     if into.len() < from.len() {
@@ -103,9 +105,28 @@ fn join(into: &mut Clock, from: &Clock) {
 }
 
 impl Ordered {
-    /// What was found.
+    /// What was found. Reads of what several programs write have their cause there, and are left out.
     pub fn found(self) -> Found {
-        self.found
+        let races = self.races.into_values();
+        let (writes, reads): (Vec<_>, Vec<_>) = races.partition(|(race, _)| race.is_write_write());
+        let is_written = |allocation: u32, start: u64, end: u64| {
+            let same = writes
+                .iter()
+                .filter(|(race, _)| race.later.allocation == allocation);
+            same.flat_map(|(_, pieces)| pieces)
+                .any(|(&from, &to)| from < end && start < to)
+        };
+        let is_own = |(race, pieces): &(Race, Pieces)| {
+            let mut pieces = pieces.iter();
+            pieces.any(|(&start, &end)| !is_written(race.later.allocation, start, end))
+        };
+        let reads: Vec<Race> = reads.into_iter().filter(is_own).map(|(race, _)| race).collect();
+        let mut races: Vec<Race> = writes.into_iter().map(|(race, _)| race).collect();
+        races.extend(reads);
+        Found {
+            races,
+            ..Found::default()
+        }
     }
 
     /// A program has ended: nobody asks for its clock any more.
@@ -162,7 +183,7 @@ impl Ordered {
             epoch: clock[program as usize],
             who: index as u32,
         };
-        let (whos, counted, found) = (&self.who, &mut self.counted, &mut self.found);
+        let (whos, races) = (&self.who, &mut self.races);
         let cells = self.shadow.entry(who.allocation).or_default();
         split(cells, start);
         split(cells, end);
@@ -189,11 +210,13 @@ impl Ordered {
                     let before = clock.get(other.program as usize).copied().unwrap_or(0) >= other.epoch;
                     if other.program != program && !before && theirs.touch.conflicts(who.touch) {
                         let mut race = race((program, who), (other.program, theirs), at, cell.end);
-                        let (a, b) = (own.who.min(other.who), own.who.max(other.who));
-                        if !counted.insert((a, b, at)) {
+                        let pair = (own.who.min(other.who), own.who.max(other.who));
+                        let start = (Race { bytes: 0, ..race }, Pieces::new());
+                        let (known, pieces) = races.entry(pair).or_insert(start);
+                        if pieces.insert(at, cell.end).is_some() {
                             race.bytes = 0;
                         }
-                        keep_worst(&mut found.races, race);
+                        keep_first(known, race);
                     }
                 }
                 // What happens before this access can be forgotten where this one stands for it.
@@ -225,7 +248,6 @@ fn race(own: (u32, Who), other: (u32, Who), start: u64, end: u64) -> Race {
         programs: (later.0, earlier.0),
         offset: start,
         bytes: end - start,
-        more: false,
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::frame::{Frame, Slot};
 use crate::kind::{Bool, Kind, Lane};
 use crate::num::float::{Bf16, F8E4M3, F8E4M3B11Fnuz, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F16, StoredFloat};
+use tilescope_diagnostics::Value;
 
 /// One lane as a number.
 pub fn lane(bits: u64, kind: Kind, signed: bool, hex: bool) -> String {
@@ -27,6 +28,28 @@ pub fn lane(bits: u64, kind: Kind, signed: bool, hex: bool) -> String {
         Kind::F32 => float(f32::from_bits(bits as u32)),
         Kind::F64 => format!("{}", f64::from_bits(bits)),
         Kind::Ptr => format!("0x{bits:x}"),
+    }
+}
+
+/// The number that bits of a kind stand for; integers are signed, addresses are not.
+pub fn number(bits: u64, kind: Kind) -> Value {
+    let float = |x: f32| Value::Float(f64::from(x));
+    match kind {
+        Kind::Bool => Value::Bool(bits & 1 != 0),
+        Kind::I8 => Value::Int(i128::from(bits as u8 as i8)),
+        Kind::I16 => Value::Int(i128::from(bits as u16 as i16)),
+        Kind::I32 => Value::Int(i128::from(bits as u32 as i32)),
+        Kind::I64 => Value::Int(i128::from(bits as i64)),
+        Kind::Ptr => Value::Int(i128::from(bits)),
+        Kind::F8E4M3 => float(F8E4M3::from_bits(bits).to_f32()),
+        Kind::F8E5M2 => float(F8E5M2::from_bits(bits).to_f32()),
+        Kind::F8E4M3B11Fnuz => float(F8E4M3B11Fnuz::from_bits(bits).to_f32()),
+        Kind::F8E4M3Fnuz => float(F8E4M3Fnuz::from_bits(bits).to_f32()),
+        Kind::F8E5M2Fnuz => float(F8E5M2Fnuz::from_bits(bits).to_f32()),
+        Kind::F16 => float(F16::from_bits(bits).to_f32()),
+        Kind::Bf16 => float(Bf16::from_bits(bits).to_f32()),
+        Kind::F32 => float(f32::from_bits(bits as u32)),
+        Kind::F64 => Value::Float(f64::from_bits(bits)),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::access::{Memory, Piece};
 use crate::analysis::pointees::{Storages, Touched};
 use crate::frame::Tensor;
 use crate::tape::At;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -114,6 +114,22 @@ pub struct Noted {
 struct Log {
     strips: Vec<Strip>,
     cells: Option<Arc<Cells>>,
+}
+
+impl Log {
+    /// The highest program that touched a byte.
+    fn last(&self, offset: u64) -> Option<u32> {
+        let cell = self.cells.as_ref().and_then(|cells| {
+            let [low, _, high] = cells.cells.get((offset / cells.elem) as usize)?;
+            (low.load(Ordering::Relaxed) != NOBODY).then(|| high.load(Ordering::Relaxed))
+        });
+        let runs = self
+            .strips
+            .iter()
+            .flat_map(|strip| (0..strip.count).map(|i| strip.run(i)));
+        let touching = runs.filter(|(start, end, _)| (*start..*end).contains(&offset));
+        touching.map(|(.., program)| program).chain(cell).max()
+    }
 }
 
 /// Per element: the lowest, the second lowest and the highest program that touched it.
@@ -334,24 +350,32 @@ impl Noted {
         }
     }
 
-    /// The races among what was noted, the first of each tensor that is the worst.
-    pub fn races(mut self) -> Found {
-        let mut by_storage: BTreeMap<u32, Vec<(Who, Log)>> = BTreeMap::new();
+    /// The races among what was noted: the first of each two instructions.
+    pub fn races(&mut self) -> Found {
         self.logs.sort_by_key(|log| log.0);
-        for (who, mut log) in self.logs {
+        for (_, log) in &mut self.logs {
             if let Some(cells) = &log.cells {
                 drain(&mut log.strips, cells);
             }
-            by_storage.entry(who.allocation).or_default().push((who, log));
         }
         let mut found = Found::default();
-        for logs in by_storage.into_values() {
+        for logs in self.logs.chunk_by(|a, b| a.0.allocation == b.0.allocation) {
             let writes = logs.iter().any(|(who, _)| who.touch != Touch::Read);
-            if writes && !are_apart(&logs) {
-                find(&logs, &mut found);
+            if writes && !are_apart(logs) {
+                find(logs, &mut found);
             }
         }
         found
+    }
+
+    /// The highest program that wrote a byte of an allocation.
+    pub fn writer(&self, allocation: usize, offset: u64) -> Option<u64> {
+        let logs = self
+            .logs
+            .iter()
+            .filter(|(who, _)| who.allocation as usize == allocation && who.touch != Touch::Read);
+        let writer = logs.filter_map(|(_, log)| log.last(offset)).max();
+        writer.map(u64::from)
     }
 }
 
@@ -457,10 +481,12 @@ fn segments(strips: &[Strip]) -> Vec<Segment> {
 /// What was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Of each tensor the worst.
+    /// Of each two instructions on a tensor, the first.
     pub races: Vec<Race>,
     /// Allocation and bytes that several programs write, rising.
     pub written: Vec<(u32, u64, u64)>,
+    /// Instructions that read of a tensor what another program writes.
+    pub read: BTreeSet<(At, Tensor)>,
 }
 
 /// Two programs that touch the same bytes, with nothing that orders them.
@@ -476,8 +502,6 @@ pub struct Race {
     pub offset: u64,
     /// Bytes at which these two instructions race.
     pub bytes: u64,
-    /// Other instructions race on this tensor, too.
-    pub more: bool,
 }
 
 impl Race {
@@ -500,32 +524,26 @@ impl Race {
     }
 }
 
-/// Of the races on one tensor keeps the worst.
-pub fn keep_worst(races: &mut Vec<Race>, race: Race) {
-    match races
-        .iter_mut()
-        .find(|known| known.later.tensor == race.later.tensor)
-    {
-        None => races.push(race),
-        Some(known) => {
-            let same = (known.later, known.earlier) == (race.later, race.earlier)
-                || (known.later, known.earlier) == (race.earlier, race.later);
-            let bytes = if same {
-                known.bytes + race.bytes
-            } else {
-                known.bytes
-            };
-            let more = known.more || race.more || !same;
-            if race.rank() < known.rank() {
-                let own = race.bytes;
-                *known = race;
-                known.bytes = if same { bytes } else { own };
-            } else {
-                known.bytes = bytes;
-            }
-            known.more = more;
+/// Of the races of two instructions keeps the first, with the bytes of all.
+pub fn keep_first(known: &mut Race, race: Race) {
+    let bytes = known.bytes + race.bytes;
+    if race.rank() < known.rank() {
+        *known = race;
+    }
+    known.bytes = bytes;
+}
+
+/// Of the races at one place with one tensor, two writes or a read and a write, the first.
+pub fn one_per_place(races: Vec<Race>) -> Vec<Race> {
+    let mut first: BTreeMap<(bool, At, Tensor), Race> = BTreeMap::new();
+    for race in races {
+        let place = (race.is_write_write(), race.later.at, race.later.tensor);
+        let known = first.entry(place).or_insert(race);
+        if race.rank() < known.rank() {
+            *known = race;
         }
     }
+    first.into_values().collect()
 }
 
 /// Goes over all instructions' segments of one allocation at once.
@@ -562,6 +580,7 @@ fn find(logs: &[(Who, Log)], found: &mut Found) {
         if to == u64::MAX {
             break;
         }
+        let mut segment: Vec<((usize, usize), Race)> = Vec::new();
         for &(i, first) in &here {
             for &(j, second) in &here {
                 let (earlier, later) = (logs[i].0, logs[j].0);
@@ -576,25 +595,29 @@ fn find(logs: &[(Who, Log)], found: &mut Found) {
                         programs,
                         offset: from,
                         bytes: if twice { 0 } else { to - from },
-                        more: false,
                     };
-                    if race.is_write_write() {
-                        note_written(&mut found.written, later.allocation, from, to);
-                    }
-                    let known = pairs.entry((i, j)).or_insert(Race { bytes: 0, ..race });
-                    let bytes = known.bytes + race.bytes;
-                    if race.rank() < known.rank() {
-                        *known = race;
-                    }
-                    known.bytes = bytes;
+                    segment.push(((i.min(j), i.max(j)), race));
                 }
             }
         }
+        for who in segment.iter().flat_map(|(_, race)| [race.later, race.earlier]) {
+            if who.touch == Touch::Read {
+                found.read.insert((who.at, who.tensor));
+            }
+        }
+        // Reads of what several programs write have their cause there.
+        let written = segment.iter().any(|(_, race)| race.is_write_write());
+        segment.retain(|(_, race)| race.is_write_write() || !written);
+        for (pair, race) in segment {
+            if written {
+                note_written(&mut found.written, race.later.allocation, from, to);
+            }
+            let known = pairs.entry(pair).or_insert(Race { bytes: 0, ..race });
+            keep_first(known, race);
+        }
         from = to;
     }
-    pairs
-        .into_values()
-        .for_each(|race| keep_worst(&mut found.races, race));
+    found.races.extend(pairs.into_values());
 }
 
 fn note_written(written: &mut Vec<(u32, u64, u64)>, allocation: u32, from: u64, to: u64) {

@@ -2,6 +2,7 @@
 
 use crate::access::Memory;
 use crate::checks;
+use crate::explain::Cause;
 use crate::frame::Tensor;
 use crate::races::Race;
 use crate::sink::{Entry, Key, Sink};
@@ -26,12 +27,23 @@ pub struct Reporter<'r> {
 
 impl Reporter<'_> {
     /// All findings, sorted by first program, then position; those of the whole launch come last.
+    pub fn findings(&self, sink: &mut Sink, races: &[(Race, bool)], whole: bool) -> Vec<Finding> {
+        let found = self.found(sink, races, whole).into_iter();
+        found.map(|(finding, _)| finding).collect()
+    }
+
+    /// All findings in the same order, with what is to be known for their explanation.
     ///
     /// Races come with whether all programs write equal bytes and none reads them.
-    pub fn findings(&self, sink: &mut Sink, races: &[(Race, bool)], whole: bool) -> Vec<Finding> {
+    pub fn found(
+        &self,
+        sink: &mut Sink,
+        races: &[(Race, bool)],
+        whole: bool,
+    ) -> Vec<(Finding, Option<Cause>)> {
         let entries = sink.entries.iter().map(|(key, entry)| {
             let order = (entry.linear, key.at, key.check, key.tensor);
-            (order, checks::finding(self, key, entry))
+            (order, (checks::finding(self, key, entry), Cause::of(key, entry)))
         });
         let races = races.iter().map(|(race, equal)| {
             let finding = checks::race::finding(self, race, *equal);
@@ -41,13 +53,15 @@ impl Reporter<'_> {
                 finding.check,
                 race.later.tensor,
             );
-            (order, finding)
+            let cause = Cause::of_race(finding.check, race);
+            (order, (finding, Some(cause)))
         });
         let mut found: Vec<_> = entries.chain(races).collect();
         found.sort_by_key(|(order, _)| *order);
-        let mut findings: Vec<Finding> = found.into_iter().map(|(_, finding)| finding).collect();
+        let mut findings: Vec<_> = found.into_iter().map(|(_, found)| found).collect();
         if whole {
-            findings.extend(checks::unwritten::findings(self, &mut sink.written));
+            let unwritten = checks::unwritten::findings(self, &mut sink.written);
+            findings.extend(unwritten.into_iter().map(|finding| (finding, None)));
         }
         merge_places(findings)
     }
@@ -250,22 +264,22 @@ fn line_of_text(module: &Module, origin: &Origin) -> Option<Frame> {
 
 /// One cause, one finding: entries of one check, place and tensor that came from several instructions
 /// (a helper inlined twice at one line, an unrolled loop) are one, with the counts added.
-fn merge_places(findings: Vec<Finding>) -> Vec<Finding> {
-    let mut merged: Vec<Finding> = Vec::with_capacity(findings.len());
-    for finding in findings {
-        let same = |f: &&mut Finding| {
+fn merge_places(findings: Vec<(Finding, Option<Cause>)>) -> Vec<(Finding, Option<Cause>)> {
+    let mut merged: Vec<(Finding, Option<Cause>)> = Vec::with_capacity(findings.len());
+    for (finding, cause) in findings {
+        let same = |(f, _): &&mut (Finding, Option<Cause>)| {
             f.check == finding.check
                 && f.location == finding.location
                 && f.location.is_some()
                 && f.tensor == finding.tensor
         };
         match merged.iter_mut().find(same) {
-            Some(first) => {
+            Some((first, _)) => {
                 first.count += finding.count;
                 first.count_at_least |= finding.count_at_least;
                 first.severity = first.severity.max(finding.severity);
             }
-            None => merged.push(finding),
+            None => merged.push((finding, cause)),
         }
     }
     merged

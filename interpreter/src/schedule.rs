@@ -106,6 +106,24 @@ pub fn run_hunting(context: &Context<'_>, program: u64, hunt: &Arc<Hunt>) -> Sin
     machine.sink
 }
 
+/// Runs a program from a position on until it ends or gives way.
+pub type Drive<'d> = dyn FnMut(&mut Machine<'_>, u32) -> Result<Rest, Stop> + 'd;
+
+fn resume(machine: &mut Machine<'_>, position: u32) -> Result<Rest, Stop> {
+    machine.resume(position)
+}
+
+/// Runs programs that wait for each other, in the order that they have in a launch, each by `drive`.
+pub fn run_watched(
+    context: &Context<'_>,
+    count: u64,
+    limits: Limits,
+    drive: &mut Drive<'_>,
+) -> Result<Ran, String> {
+    let cut = Cut(AtomicU64::new(u64::MAX));
+    cooperative(context, &mut (0..count), limits, &cut, &|_| {}, None, drive)
+}
+
 /// Runs all programs on one worker, in an order drawn by a seed.
 pub fn run_shuffled(
     context: &Context<'_>,
@@ -128,6 +146,7 @@ pub fn run_shuffled(
             &cut,
             progress,
             Some(random),
+            &mut resume,
         )?,
         false => one_by_one(context, &mut order.into_iter(), &cut, progress),
     };
@@ -166,7 +185,15 @@ pub fn run_some(
         Order::Parallel => parallel(context, programs, &cut, progress),
         Order::Logged => logged(context, programs, &cut, progress),
         Order::Sequential => one_by_one(context, &mut { programs }, &cut, progress),
-        Order::Cooperative => cooperative(context, &mut { programs }, limits, &cut, progress, None)?,
+        Order::Cooperative => cooperative(
+            context,
+            &mut { programs },
+            limits,
+            &cut,
+            progress,
+            None,
+            &mut resume,
+        )?,
     };
     let last = cut.0.load(Ordering::Relaxed);
     ran.cut = last != u64::MAX;
@@ -458,6 +485,7 @@ fn cooperative(
     cut: &Cut,
     progress: &(dyn Fn(u64) + Sync),
     mut random: Option<Random>,
+    drive: &mut Drive<'_>,
 ) -> Result<Ran, String> {
     let mut machine = Machine::new(context);
     let (mut programs, mut interrupted) = (0, false);
@@ -490,7 +518,7 @@ fn cooperative(
         if cut.is_past(machine.linear) {
             continue;
         }
-        match machine.resume(position) {
+        match drive(&mut machine, position) {
             Ok(Rest::Yielded(position)) => {
                 if machine.wrote {
                     waiting.changed();

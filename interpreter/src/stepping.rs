@@ -131,6 +131,33 @@ pub struct Values<'a> {
     reached: u32,
 }
 
+/// The bits of one lane of a slot, whatever its form.
+pub fn lane_of(frame: &Frame, slot: Slot, kind: Kind, lanes: usize, lane: usize) -> u64 {
+    let low = |value: i64| match kind.bytes() {
+        8 => value as u64,
+        bytes => value as u64 & ((1 << (8 * bytes)) - 1),
+    };
+    match frame.form(slot) {
+        Form::Uniform(bits) => bits,
+        Form::Dense => print::bits(frame, slot, kind, lanes, lane),
+        Form::Sum(sum, _) => low(sum.at(lane, frame.vector(slot))),
+        Form::Box(mask) => {
+            let (row, column) = (lane as u32 / mask.len.max(1), lane as u32 % mask.len.max(1));
+            let rows = mask.first..mask.last;
+            u64::from(rows.contains(&row) && (mask.lo..mask.hi).contains(&column))
+        }
+        Form::Ragged { .. } => {
+            let (len, intervals) = frame.intervals(slot);
+            let (row, column) = (lane / len.max(1) as usize, lane as u32 % len.max(1));
+            u64::from(
+                intervals
+                    .get(row)
+                    .is_some_and(|&[lo, hi]| (lo..hi).contains(&column)),
+            )
+        }
+    }
+}
+
 impl<'a> Values<'a> {
     /// One past the furthest instruction that the program has executed.
     pub fn reached(&self) -> u32 {
@@ -144,30 +171,7 @@ impl<'a> Values<'a> {
 
     /// The bits of one lane of a slot.
     pub fn lane(&self, slot: Slot, kind: Kind, lanes: usize, lane: usize) -> u64 {
-        let frame = self.frame;
-        let low = |value: i64| match kind.bytes() {
-            8 => value as u64,
-            bytes => value as u64 & ((1 << (8 * bytes)) - 1),
-        };
-        match frame.form(slot) {
-            Form::Uniform(bits) => bits,
-            Form::Dense => print::bits(frame, slot, kind, lanes, lane),
-            Form::Sum(sum, _) => low(sum.at(lane, frame.vector(slot))),
-            Form::Box(mask) => {
-                let (row, column) = (lane as u32 / mask.len.max(1), lane as u32 % mask.len.max(1));
-                let rows = mask.first..mask.last;
-                u64::from(rows.contains(&row) && (mask.lo..mask.hi).contains(&column))
-            }
-            Form::Ragged { .. } => {
-                let (len, intervals) = frame.intervals(slot);
-                let (row, column) = (lane / len.max(1) as usize, lane as u32 % len.max(1));
-                u64::from(
-                    intervals
-                        .get(row)
-                        .is_some_and(|&[lo, hi]| (lo..hi).contains(&column)),
-                )
-            }
-        }
+        lane_of(self.frame, slot, kind, lanes, lane)
     }
 
     /// True if all lanes of a slot are known to be equal.

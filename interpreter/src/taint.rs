@@ -11,7 +11,7 @@ use crate::frame::{Slot, Tensor};
 use crate::machine::Machine;
 use crate::sink::{Detail, Key};
 use crate::tape::{At, Inst};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use tilescope_diagnostics::Check;
 
 /// A birth: index into the births of the program, plus one; 0 is a defined lane.
@@ -42,6 +42,8 @@ struct Record {
     check: Check,
     at: At,
     detail: BirthDetail,
+    /// Operations that the program had executed.
+    steps: u64,
     reported: bool,
 }
 
@@ -89,6 +91,8 @@ pub struct Taint {
     records: Vec<Record>,
     /// So many records are looked through for those that are not held.
     many: usize,
+    /// What was reported first under each key: operations executed when it was born.
+    reported: BTreeMap<Key, u64>,
 }
 
 /// Records that are kept without looking whether a slot holds them.
@@ -186,6 +190,11 @@ impl Taint {
         self.set(b, x);
     }
 
+    /// How many operations the program had executed when what was reported first under a key was born.
+    pub fn born(&self, key: &Key) -> Option<u64> {
+        self.reported.get(key).copied()
+    }
+
     /// What a birth made, if it is a NaN or an infinity.
     pub fn special(&self, birth: Birth) -> Option<f64> {
         match self.records.get((birth as usize).checked_sub(1)?)?.detail {
@@ -195,11 +204,14 @@ impl Taint {
     }
 
     /// Records a birth.
-    pub fn bear(&mut self, check: Check, at: At, detail: BirthDetail) -> Birth {
+    ///
+    /// `steps` is how many operations the program has executed.
+    pub fn bear(&mut self, check: Check, at: At, detail: BirthDetail, steps: u64) -> Birth {
         self.records.push(Record {
             check,
             at,
             detail,
+            steps,
             reported: false,
         });
         self.records.len() as Birth
@@ -275,15 +287,19 @@ fn report(machine: &mut Machine<'_>, birth: Birth, lane: u32, count: u64, how: U
         return;
     }
     record.reported = true;
-    let (check, born, detail) = (record.check, record.at, record.detail);
+    let (check, born, detail, steps) = (record.check, record.at, record.detail, record.steps);
     let (at, tensor) = match detail {
         BirthDetail::Masked(tensor) | BirthDetail::Unwritten(tensor, ..) => (used, tensor),
         _ => (born, 0),
     };
     let key = Key { check, at, tensor };
+    machine.taint.reported.entry(key).or_insert(steps);
     if let BirthDetail::Unwritten(tensor, address, bytes) = detail {
         // Defined from now on, in memory too.
-        machine.context.memory.write_first(tensor, address, bytes);
+        machine
+            .context
+            .memory
+            .write_first(&machine.own, tensor, address, bytes);
     }
     machine.sink.report(key, count, || match detail {
         BirthDetail::Division(lane, dividend, divisor) => Detail::Division {
@@ -339,7 +355,7 @@ pub fn bear_lanes(
     for (lane, detail) in born {
         let birth = match last {
             Some((same, birth)) if same == detail => birth,
-            _ => machine.taint.bear(check, at, detail),
+            _ => machine.taint.bear(check, at, detail, machine.steps),
         };
         last = Some((detail, birth));
         if let Some(slot) = births.get_mut(lane as usize) {
@@ -356,7 +372,8 @@ mod tests {
     #[test]
     fn births_that_no_slot_holds_are_forgotten() {
         let mut taint = Taint::default();
-        let bear = |taint: &mut Taint, n| taint.bear(Check::DivByZero, At(n), BirthDetail::Division(n, 0, 0));
+        let bear =
+            |taint: &mut Taint, n| taint.bear(Check::DivByZero, At(n), BirthDetail::Division(n, 0, 0), 0);
         let first = bear(&mut taint, 0);
         taint.set(Slot(0), Some(Births::Uniform(first)));
         for n in 1..MANY as u32 {

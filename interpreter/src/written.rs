@@ -79,6 +79,29 @@ impl Written {
         self.is_known(start, end)
     }
 
+    /// True if all of the bytes `start..end` were written, of a log whose ranges were asked for since it grew.
+    pub fn has(&self, start: u64, end: u64) -> bool {
+        match self.bits.is_empty() {
+            true => self.is_known(start, end),
+            false => self.is_set(start, end),
+        }
+    }
+
+    /// True if each byte was written here or in another log, of which [`has`](Written::has) can be asked.
+    pub fn covers_with(&mut self, other: &Written, start: u64, end: u64) -> bool {
+        (start..end).all(|byte| other.has(byte, byte + 1) || self.covers(byte, byte + 1))
+    }
+
+    /// Bytes of the allocation.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// True for an allocation without bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     fn is_set(&self, mut start: u64, end: u64) -> bool {
         while start < end {
             let stop = end.min((start | 63) + 1);

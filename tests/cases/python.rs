@@ -181,8 +181,12 @@ fn report(folder: &Path, launch: &str, kernel: &str) -> Result<Value, Failed> {
     {
         let id = finding.get("id").and_then(Value::as_str);
         races |= id.is_some_and(|id| id.starts_with("race-"));
-        // The line of the TTIR, which only one of them has.
-        finding.as_object_mut().map(|finding| finding.remove("ttir"));
+        // The line of the TTIR, which only one of them has, and steps between the author's values, which Triton's own
+        // passes may have taken away.
+        if let Some(finding) = finding.as_object_mut() {
+            finding.remove("ttir");
+            finding.remove("chain");
+        }
     }
     if races {
         // What is left depends on which program was last.

@@ -27,7 +27,7 @@ pub fn run(args: &Check, global: &Global, terminal: &Terminal) -> Result<Status>
         summaries: args.run.format == Format::Json || args.run.hash || !args.report.is_empty(),
         progress: terminal.progress,
         cpu,
-        schedules: args.schedules,
+        schedules: args.schedules.unwrap_or(0),
         twice: args.twice,
     };
     let (judge, wrong) = Judge::new(&args.judge);

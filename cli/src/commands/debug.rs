@@ -97,6 +97,7 @@ fn session(args: &Debug) -> std::result::Result<(Arc<Opened>, Session, Option<u6
         max_steps: args.max_steps,
         cpu: cpu()?,
         target: args.sources.target,
+        poison: args.poison.into(),
     };
     let mut session = opened.clone().session(launch, options)?;
     let finding = match args.finding {

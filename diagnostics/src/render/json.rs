@@ -311,6 +311,10 @@ struct JsonChain<'a> {
     location: Option<JsonLocation<'a>>,
     op: &'a str,
     value: JsonValue,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'a str>,
 }
 
 fn chain(step: &Chain) -> JsonChain<'_> {
@@ -318,6 +322,8 @@ fn chain(step: &Chain) -> JsonChain<'_> {
         location: step.location.as_ref().map(location),
         op: &step.op,
         value: JsonValue(step.value),
+        name: step.name.as_deref(),
+        note: step.note.as_deref(),
     }
 }
 

@@ -13,10 +13,10 @@ use annotate_snippets::{
 
 use super::number;
 use super::{Paint, Sources};
-use crate::{Error, ErrorKind, Finding, Frame, Location, Printed, Severity, Source, TensorRef, Value};
+use crate::{Chain, Error, ErrorKind, Finding, Frame, Location, Printed, Severity, Source, TensorRef, Value};
 
-/// Steps of an explanation that are shown; the JSON report has them all.
-const CHAIN_SHOWN: usize = 12;
+/// Characters of a source line that are shown beside a step of an explanation.
+const LINE_SHOWN: usize = 72;
 
 /// An error about an input, with the place in its text.
 pub fn error(error: &Error, paint: Paint) -> String {
@@ -62,7 +62,7 @@ pub fn finding(finding: &Finding, sources: &dyn Sources, paint: Paint) -> String
     for (name, text) in first
         .map(|text| ("first", text))
         .into_iter()
-        .chain(facts(finding))
+        .chain(facts(finding, sources))
     {
         group = group.element(Level::NOTE.with_name(name).message(visible(&text)));
     }
@@ -304,7 +304,7 @@ pub(super) fn occurrence(finding: &Finding) -> String {
 }
 
 /// The facts below the source line, each with its name.
-fn facts(finding: &Finding) -> Vec<(&'static str, String)> {
+fn facts(finding: &Finding, sources: &dyn Sources) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     if let Some(t) = &finding.tensor {
         facts.push(("tensor", tensor(t)));
@@ -329,7 +329,7 @@ fn facts(finding: &Finding) -> Vec<(&'static str, String)> {
         }
     }
     if !finding.chain.is_empty() {
-        facts.push(("computed", chain(finding)));
+        facts.push(("computed", chain(finding, sources)));
     }
     if let Some(more) = more(finding) {
         facts.push(("note", more));
@@ -389,20 +389,70 @@ fn calls(location: &Location) -> Option<String> {
     (!outer.is_empty()).then(|| format!("through {}", outer.join(" < ")))
 }
 
-fn chain(finding: &Finding) -> String {
-    let skipped = finding.chain.len().saturating_sub(CHAIN_SHOWN);
-    let mut lines = Vec::new();
-    if skipped > 0 {
-        lines.push(format!("({} before)", number::counted(skipped as u64, "step")));
-    }
-    for step in &finding.chain[skipped..] {
-        let place = match &step.location {
-            Some(l) => format!("  ({}:{})", l.frame.file, l.frame.line),
-            None => String::new(),
-        };
-        lines.push(format!("{} = {}{place}", step.op, number::exact(step.value)));
-    }
+/// The steps to the faulty value, one a line: what is called how and is what, and the line that says so.
+fn chain(finding: &Finding, sources: &dyn Sources) -> String {
+    let value = |step: &Chain| {
+        let name = step.name.clone().unwrap_or_else(|| in_python(&step.op));
+        let points_at = step.note.as_deref().filter(|_| is_pointer(step));
+        match points_at {
+            Some(element) => format!("{name} -> {element}"),
+            None => format!("{name} = {}", number::exact(step.value)),
+        }
+    };
+    let values: Vec<String> = finding.chain.iter().map(value).collect();
+    let width = values.iter().map(|v| v.chars().count()).max().unwrap_or(0);
+    let own = finding.location.as_ref().map(|l| &l.frame);
+    // The finding's own line stands above already.
+    let mut quoted: Vec<(String, u32)> = own.iter().map(|own| (own.file.clone(), own.line)).collect();
+    let mut line = |(step, value): (&Chain, &String)| {
+        let mut line = format!("{value:width$}");
+        if let Some(location) = &step.location {
+            let frame = &location.frame;
+            match own.is_some_and(|own| own.file == frame.file) {
+                true => line.push_str(&format!("  line {}", frame.line)),
+                false => line.push_str(&format!("  {}:{}", frame.file, frame.line)),
+            }
+            let text = sources.text(&frame.file);
+            let place = (frame.file.clone(), frame.line);
+            let new = !quoted.contains(&place);
+            quoted.push(place);
+            if new && let Some(text) = text.as_deref().and_then(|text| text.line(frame.line as usize)) {
+                line.push_str(&format!(": {}", cut(text.trim())));
+            }
+        } else {
+            line.push_str(&format!("  {}", step.op));
+        }
+        if let Some(note) = step.note.as_deref().filter(|_| !is_pointer(step)) {
+            line.push_str(&format!(" ({note})"));
+        }
+        line.trim_end().to_string()
+    };
+    let lines: Vec<String> = finding.chain.iter().zip(&values).map(&mut line).collect();
     lines.join("\n")
+}
+
+/// An operation as a kernel's source calls it.
+fn in_python(op: &str) -> String {
+    match op {
+        "tt.get_program_id" => String::from("tl.program_id"),
+        "tt.get_num_programs" => String::from("tl.num_programs"),
+        "tt.atomic_rmw" => String::from("tl.atomic"),
+        _ => op
+            .strip_prefix("tt.")
+            .map_or_else(|| op.to_string(), |name| format!("tl.{name}")),
+    }
+}
+
+/// True for a step whose note says what it points at.
+fn is_pointer(step: &Chain) -> bool {
+    step.note.as_deref().is_some_and(|note| !note.contains(' '))
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(LINE_SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_string(),
+    }
 }
 
 #[cfg(test)]

@@ -165,7 +165,9 @@ pub fn store<T: Lane>(machine: &mut Machine<'_>, access: Access, value: Slot) {
         if let Some(log) = &mut written[piece.allocation] {
             log.add(piece.offset as u64, end as u64);
         }
-        memory.initialised.note(piece.allocation, piece.offset, end);
+        memory
+            .initialised
+            .note(&machine.own, piece.allocation, piece.offset, end);
         if !watched.is_empty() {
             memory.races.note(
                 memory,

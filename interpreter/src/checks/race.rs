@@ -2,8 +2,8 @@
 //! and nothing orders them. Found in [`crate::races`] from which programs touched what, or in [`crate::ordered`]
 //! where programs synchronise.
 //!
-//! Exact at any size: no access is left out. Of each tensor the worst race is told (two writes before a read and a
-//! write, then the first program); others there have one cause with it more often than not, and are not told.
+//! Exact at any size: no access is left out. Told are, for each place and tensor, the first race of two writes and the
+//! first of a read and a write; of bytes that several programs write, reads are not told: they have one cause.
 //! A race is benign if a second run, whose stores are compared with what memory holds, finds no other value;
 //! kernels that read what they write, or update it atomically, are not run again, and count as not benign.
 

@@ -14,12 +14,15 @@ pub mod place;
 use crate::frame::Slot;
 use crate::lower::Lowered;
 use crate::plan::mention;
+use crate::poison::Poison;
 use crate::tape::{Code, Inst};
 
-/// Improves a lowered kernel.
-pub fn optimise(lowered: &mut Lowered, grid: [u64; 3]) {
+/// Improves a lowered kernel. Only plain loads know of a poison other than zero.
+pub fn optimise(lowered: &mut Lowered, grid: [u64; 3], poison: Poison) {
     hoist::hoist(lowered);
-    place::place(lowered, grid);
+    if poison == Poison::Zero {
+        place::place(lowered, grid);
+    }
     fuse::fuse(lowered);
 }
 

@@ -460,11 +460,15 @@ pub fn clear_lanes(kind: Kind, inst: &Inst, machine: &mut Machine<'_>, faulty: i
 
 /// A value without meaning.
 #[derive(Debug)]
-struct Meaningless;
+struct Meaningless {
+    kind: Kind,
+}
 
 impl Step for Meaningless {
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
-        machine.frame.set_uniform(inst.outs[0], 0);
+        let poison = machine.context.memory.poison;
+        let bits = poison.bits(self.kind, machine.linear, machine.at, 0);
+        machine.frame.set_uniform(inst.outs[0], bits);
         machine
             .frame
             .set_provenance(inst.outs[0], crate::frame::Provenance::NONE);
@@ -473,9 +477,12 @@ impl Step for Meaningless {
     }
 
     fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
-        let birth = machine
-            .taint
-            .bear(Check::UndefinedLane, machine.at, BirthDetail::Masked(0));
+        let birth = machine.taint.bear(
+            Check::UndefinedLane,
+            machine.at,
+            BirthDetail::Masked(0),
+            machine.steps,
+        );
         machine.taint.set(inst.outs[0], Some(Births::Uniform(birth)));
     }
 }
@@ -630,12 +637,13 @@ pub fn constant(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<
     Ok(())
 }
 
-/// `ub.poison`: zero here, and undefined.
+/// `ub.poison`: zero unless another poison is asked for, and undefined.
 pub fn poison(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
     let value = function.ops[op].results[0];
+    let kind = lower.kind(function, value);
     for out in lower.define(function, value)? {
         match lower.checks() {
-            true => lower.emit(Meaningless, vec![], vec![out], 1),
+            true => lower.emit(Meaningless { kind }, vec![], vec![out], 1),
             false => lower.emit(Known { bits: 0 }, vec![], vec![out], 1),
         }
     }

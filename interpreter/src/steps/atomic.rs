@@ -85,7 +85,9 @@ fn replace<T: Lane, const N: usize>(
         }
         log(&mut written, piece, size_of::<T>());
         let end = piece.offset + piece.count * size_of::<T>();
-        memory.initialised.note(piece.allocation, piece.offset, end);
+        memory
+            .initialised
+            .note(&machine.own, piece.allocation, piece.offset, end);
     });
     machine.sink.written = written;
     machine.wrote |= changed;
@@ -486,7 +488,10 @@ fn use_unwritten(machine: &mut Machine<'_>, access: Access) {
             how: Use::Atomic,
             from: Some((address, bytes)),
         });
-        machine.context.memory.write_first(tensor, address, bytes);
+        machine
+            .context
+            .memory
+            .write_first(&machine.own, tensor, address, bytes);
     }
 }
 

@@ -12,6 +12,7 @@ use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
 use crate::optimise::formula::Rule;
 use crate::optimise::place::Plain;
+use crate::poison::{self, Poison};
 use crate::print;
 use crate::races::Touch;
 use crate::sink::AccessKind;
@@ -196,6 +197,9 @@ impl Step for Load {
         exact::look(machine, access);
         let (other, out) = (inst.ins.get(2).copied(), inst.outs[0]);
         with_width!(self.kind, T => access::load::<T>(machine, access, other, out));
+        if machine.context.memory.poison != Poison::Zero {
+            poison::fill(machine, access, other.is_some(), self.kind, out);
+        }
         match self.kind {
             Kind::Bool => {
                 let lanes = inst.lanes(machine);

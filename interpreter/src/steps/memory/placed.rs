@@ -160,7 +160,7 @@ impl Place {
         let (rows, columns) = self.active(inst, &machine.frame)?;
         let target = memory
             .target(self.tensor)
-            .filter(|_| !memory.initialised.is_any())?;
+            .filter(|target| !memory.initialised.watches(target.allocation))?;
         let mut rectangle = Rectangle {
             allocation: target.allocation,
             offset: 0,

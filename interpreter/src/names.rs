@@ -27,6 +27,7 @@ pub struct Names {
 }
 
 impl Names {
+    /// The names of a function's values.
     pub fn of(module: &Module, function: &Function) -> Names {
         let mut names = HashMap::new();
         for (value, data) in function.values.iter() {
