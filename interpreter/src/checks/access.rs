@@ -54,6 +54,14 @@ pub fn finding(
             "an offset is negative: mask these lanes (`mask=offsets >= 0`), or look for what was subtracted"
                 .into(),
         ),
+        (false, Check::OobLoad | Check::OobStore | Check::OobAtomic)
+            if finding.lane.as_ref().is_some_and(Vec::is_empty) && !is_descriptor(code(reporter, key)) =>
+        {
+            Some(
+                "a single element: check the tensor's size and what the index is made of, or access it only `if index < size:`"
+                    .into(),
+            )
+        }
         _ => help(key.check, kind, code(reporter, key)).map(str::to_string),
     };
     if key.check == Check::OutsideView && entry.severe.is_some() {

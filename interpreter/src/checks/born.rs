@@ -27,6 +27,11 @@ pub fn finding(
         true => String::new(),
         false => format!(" of {}", words.join(" and ")),
     };
+    // Only operations in the region of a reduce, scan or map show no operands of arithmetic.
+    let name = match words.is_empty() && (name.starts_with("arith.") || name.starts_with("math.")) {
+        true => format!("a step of a reduction or scan ({name})"),
+        false => name.to_string(),
+    };
     let message = match key.check {
         Check::NanBorn => format!("{name}{of} is NaN, and it is stored"),
         _ => format!("{name}{of} is {value}, and it is stored"),
