@@ -126,9 +126,7 @@ pub struct Done {
 /// # Errors
 /// Everything that can be wrong with them, before anything is allocated.
 pub fn open(argument: &str, sources: &SourceOptions) -> Result<Opened> {
-    read(argument, sources, |template| {
-        template.bind(&Overrides::default())
-    })
+    read(argument, sources, |template| template.bind(&Overrides::default()))
 }
 
 /// Reads a launch file and gives it to `then`, as something that can be bound many times.
@@ -185,7 +183,8 @@ impl Template<'_> {
         let mut notes: Vec<String> = Vec::new();
         for (index, spec) in file.launches().iter().enumerate() {
             if spec.kernel.path.ends_with(".py") {
-                let compiled = python::compile(&self.program, file, &evaluated, index, self.files, self.target)?;
+                let compiled =
+                    python::compile(&self.program, file, &evaluated, index, self.files, self.target)?;
                 let new = compiled.notes.into_iter().filter(|note| !notes.contains(note));
                 let new: Vec<String> = new.collect();
                 notes.extend(new);

@@ -27,9 +27,7 @@ pub fn run(args: &Diff, global: &Global, terminal: &Terminal) -> Result<Status> 
         Ok(files) => files,
         Err(error) => return Ok(refuse(&error.into(), terminal)),
     };
-    let done = engine::read(&args.launch, &args.sources, |template| {
-        look(args, template)
-    });
+    let done = engine::read(&args.launch, &args.sources, |template| look(args, template));
     let mut out = Out::new(terminal);
     let (report, refused, mut status) = match done {
         Ok(done) => {
