@@ -274,6 +274,20 @@ pub enum Path {
     Reference,
     /// Data files of `[expect]`
     File,
+    /// A GPU, by CUDA C++ through NVRTC
+    Gpu,
+    /// A GPU, by what Triton's own compiler makes of the kernel
+    Triton,
+}
+
+fn float_type(text: &str) -> Result<tilescope_launch::Dtype, String> {
+    let dtype = tilescope_launch::Dtype::from_name(text).filter(|dtype| dtype.is_float());
+    dtype.ok_or_else(|| String::from("write types of floats: f32, f16, bf16, f64, f8e4m3, f8e5m2"))
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|x: &f64| x.is_finite() && *x >= 0.0);
+    number.ok_or_else(|| String::from("write a finite number that is not negative"))
 }
 
 /// `tilescope diff`.
@@ -291,7 +305,22 @@ pub struct Diff {
     /// Run this one case, in the words of a report: n=65,fill=ties,seed=3
     #[arg(long, value_name = "CASE")]
     pub replay: Option<String>,
-    /// What is compared [default: all]
+    /// Give the float tensors that have the type of the first one each of these types: f32,f16,bf16
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = float_type)]
+    pub dtypes: Vec<tilescope_launch::Dtype>,
+    /// Allow differences relative to the right value, beside the bounds
+    #[arg(long, value_name = "R", default_value_t = 0.0, value_parser = tolerance)]
+    pub rtol: f64,
+    /// Allow absolute differences, beside the bounds
+    #[arg(long, value_name = "A", default_value_t = 0.0, value_parser = tolerance)]
+    pub atol: f64,
+    /// Folder for the launch file of the smallest case and the list of cases that differed [default: beside the launch file]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write neither, and run no case of the list
+    #[arg(long, conflicts_with = "out")]
+    pub no_write: bool,
+    /// What is compared [default: all that need no GPU]
     #[arg(long, value_enum, value_name = "LIST", value_delimiter = ',')]
     pub paths: Vec<Path>,
     /// Form of the report

@@ -11,6 +11,7 @@ mod files;
 mod gpu;
 mod interrupt;
 mod judge;
+mod kept;
 mod output;
 mod pipeline;
 mod progress;

@@ -1,7 +1,7 @@
 //! What is wrong with a case, in words: findings, as reports have them.
 
 use tilescope_diagnostics::{Check, Finding, Severity, TensorRef, Value};
-use tilescope_launch::Tensor;
+use tilescope_launch::{Dtype, Tensor};
 use tilescope_oracle::Mismatch;
 
 use crate::compare::Difference;
@@ -17,6 +17,10 @@ pub enum Relation {
     Expected,
     /// Independence of a tunable parameter.
     Choice,
+    /// Independence of the order of programs.
+    Order,
+    /// Independence of what lies in padding.
+    Padding,
 }
 
 /// A case that is wrong.
@@ -24,16 +28,15 @@ pub enum Relation {
 pub struct Failure {
     /// What did not hold.
     pub relation: Relation,
-    /// In words; the first is the one that the case is about.
+    /// In words; the first error is what the case is about.
     pub findings: Vec<Finding>,
     /// The output that differs, where one does.
     pub difference: Option<Difference>,
 }
 
 impl Failure {
-    /// The checks found something; errors come first.
-    pub fn of_findings(mut findings: Vec<Finding>) -> Failure {
-        findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    /// The checks found something.
+    pub fn of_findings(findings: Vec<Finding>) -> Failure {
         Failure {
             relation: Relation::Checks,
             findings,
@@ -45,6 +48,7 @@ impl Failure {
     pub fn of(relation: Relation, difference: Difference, kernel: &str) -> Failure {
         let check = match relation {
             Relation::Twin => Check::PrecisionLoss,
+            Relation::Order => Check::OrderDependent,
             _ => Check::OutputMismatch,
         };
         let name = &difference.tensor.name;
@@ -59,6 +63,10 @@ impl Failure {
                     difference.paths.1
                 )
             }
+            Relation::Order => format!("`{name}` depends on the order of the programs {count}"),
+            Relation::Padding => {
+                format!("`{name}` depends on bytes that are no element of any argument {count}")
+            }
             _ => format!("`{name}` differs from the expected values {count}"),
         };
         let mut finding = Finding::new(check, kernel, message);
@@ -71,6 +79,11 @@ impl Failure {
             (difference.paths.1.clone(), Value::Float(difference.values.1)),
             (String::from("may be apart"), Value::Float(difference.bound)),
         ];
+        let ulps = ulps(difference.tensor.dtype, difference.values);
+        finding
+            .operands
+            .extend(ulps.map(|ulps| (String::from("units in the last place apart"), Value::Int(ulps))));
+        finding.help = Some(help(relation).to_string());
         Failure {
             relation,
             findings: vec![finding],
@@ -89,9 +102,44 @@ impl Failure {
 
     /// True if another failure is of the same kind.
     pub fn is_like(&self, other: &Failure) -> bool {
-        let check = |failure: &Failure| failure.findings.first().map(|f| f.check);
+        let check = |failure: &Failure| {
+            let mut errors = failure.findings.iter().filter(|f| f.severity == Severity::Error);
+            errors.next().map(|f| f.check)
+        };
         self.relation == other.relation && check(self) == check(other)
     }
+}
+
+fn help(relation: Relation) -> &'static str {
+    match relation {
+        Relation::Twin => {
+            "the kernel's own formula in float64 gives another result: look for overflow on the way, for sums in a narrow type, for a cancellation"
+        }
+        Relation::Choice => {
+            "results must not depend on a block size: look for masks, and for what is divided by it"
+        }
+        Relation::Order => {
+            "a result must not depend on which program runs first: look for stores to one element, or for what a program does with an atomic's old value"
+        }
+        Relation::Padding => "mask the lanes that lie between rows or past the end",
+        Relation::Checks | Relation::Expected => {
+            "the places tell: one block points to its mask, all elements to the formula or a stride"
+        }
+    }
+}
+
+/// How many numbers of a type lie between two, and one more; none where one is NaN, or the type is no float.
+fn ulps(dtype: Dtype, (a, b): (f64, f64)) -> Option<i128> {
+    if !dtype.is_float() || a.is_nan() || b.is_nan() {
+        return None;
+    }
+    let sign = 1u64 << (8 * dtype.bytes() - 1);
+    let place = |x: f64| {
+        let bits = dtype.encode_float(x);
+        let size = i128::from(bits & (sign - 1));
+        if bits & sign == 0 { size } else { -size }
+    };
+    Some((place(a) - place(b)).abs())
 }
 
 fn tensor_ref(tensor: &Tensor) -> TensorRef {
@@ -100,5 +148,18 @@ fn tensor_ref(tensor: &Tensor) -> TensorRef {
         dtype: tensor.dtype.name().to_string(),
         shape: tensor.shape.clone(),
         strides: tensor.strides.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_one_unit_apart() {
+        assert_eq!(ulps(Dtype::F32, (1.0, 1.0 + f64::from(f32::EPSILON))), Some(1));
+        assert_eq!(ulps(Dtype::F16, (-0.0, 2f64.powi(-24))), Some(1));
+        assert_eq!(ulps(Dtype::BF16, (-1.0, 1.0)), Some(2 * 0x3f80));
+        assert_eq!(ulps(Dtype::F32, (f64::NAN, 1.0)), None);
     }
 }

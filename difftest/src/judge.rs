@@ -6,7 +6,8 @@
 //! | the interpreter, stepping and on one thread | the same bits |
 //! | the float64 twin | each output within its bound |
 //! | `[expect]` | each output within the twin's bound, or the file's tolerance where that is wider |
-//! | another value of a tunable parameter | outputs within both bounds |
+//! | another value of a tunable parameter; another order of the programs | outputs within both bounds |
+//! | other bytes in padding | the same bits |
 //!
 //! Elements of which a bound says nothing are not judged by it, but counted.
 
@@ -15,12 +16,13 @@ use std::sync::atomic::AtomicBool;
 
 use tilescope_diagnostics::{Error, Finding, Result, Severity};
 use tilescope_interpreter::{Control, Lowering, Options, Prepared};
-use tilescope_ir::{FuncId, VerifiedModule};
-use tilescope_launch::{Bound, Files, LaunchFile, Memory, Oracle, Role, Tensor};
+use tilescope_ir::{Elem, FuncId, OpCode, Type, VerifiedModule};
+use tilescope_launch::{Bound, Dtype, Files, LaunchFile, Memory, Oracle, Role, Tensor};
 use tilescope_oracle::{Accumulation, Expectation, Numbers, References, Rule, expectations};
 
 use crate::compare::{Difference, Tightness, compare};
 use crate::failure::{Failure, Relation};
+use crate::relations;
 use crate::search::Verdict;
 use crate::twin::{Bounded, Twin};
 
@@ -59,6 +61,10 @@ pub struct Bench<'a> {
     pub paths: Paths,
     /// How the interpreter runs; checks and lowering are chosen here.
     pub options: Options,
+    /// Differences allowed beside the bounds: relative to the right value, and absolute.
+    pub rtol: f64,
+    /// See `rtol`.
+    pub atol: f64,
     /// Bytes that a case may allocate.
     pub limit: u64,
     /// Set to stop.
@@ -93,14 +99,28 @@ impl Judged {
         }
     }
 
+    fn ended(&self) -> bool {
+        self.interrupted || self.failure.is_some()
+    }
+
     fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
     }
 
+    /// The checks found errors.
+    pub(crate) fn found(&mut self, findings: Vec<Finding>) {
+        self.failure = Some(Failure::of_findings(findings));
+    }
+
     /// Keeps what a comparison gave; true if it found a difference.
-    fn take(&mut self, relation: Relation, compared: (Option<Difference>, Tightness), kernel: &str) -> bool {
+    pub(crate) fn take(
+        &mut self,
+        relation: Relation,
+        compared: (Option<Difference>, Tightness),
+        kernel: &str,
+    ) -> bool {
         self.tightness = self.tightness.and(compared.1);
         let Some(difference) = compared.0 else {
             return false;
@@ -111,54 +131,100 @@ impl Judged {
 }
 
 /// The memory that a path left, and what its twin says of it.
-struct Ran {
-    memory: Memory,
-    bounded: Option<Vec<Bounded>>,
+pub(crate) struct Ran {
+    pub memory: Memory,
+    /// All outputs, where there is a twin.
+    pub bounded: Option<Vec<Bounded>>,
+}
+
+impl Subject {
+    /// The name of the first kernel, which stands for the launch in findings.
+    pub(crate) fn kernel(&self) -> &str {
+        self.bound.launches.first().map_or("", |launch| &launch.kernel)
+    }
 }
 
 impl Bench<'_> {
     /// Runs a case on all paths; ends with the first that disagrees. `other` is the same case with another value of a
-    /// tunable parameter, in words too.
+    /// tunable parameter, in words too; `seed` is the case's own.
     ///
     /// # Errors
     /// What cannot be allocated, read or run.
-    pub fn judge(&self, subject: &Subject, other: Option<(&Subject, &str)>) -> Result<Judged> {
+    pub fn judge(&self, subject: &Subject, other: Option<(&Subject, &str)>, seed: u64) -> Result<Judged> {
         let mut judged = Judged::default();
         let before = subject.bound.allocate(self.files, self.limit)?;
         let given = given(subject, &before);
         let expected = self.expectations(subject, &before)?;
         drop(before);
-        let memory = match self.checked(subject, &mut judged)? {
-            Some(memory) => memory,
-            None => return Ok(judged),
-        };
+        let (memory, findings, interrupted) = self.run(subject, self.checking())?;
+        judged.interrupted = interrupted;
+        if findings.iter().any(|f| f.severity == Severity::Error) {
+            judged.found(findings);
+        }
+        if interrupted || judged.failure.is_some() {
+            return Ok(judged);
+        }
         if self.paths.interpreter {
             self.same_bits(subject, &memory)?;
         }
-        let bounded = self.bounded(subject, &mut judged)?;
+        let bounded = self.bounded(subject, &memory, &mut judged)?;
         let ran = Ran { memory, bounded };
-        let kernel = &subject.bound.launches[0].kernel;
+        self.against_twin(subject, &ran, given, &mut judged);
+        for expectation in &expected {
+            if !judged.ended() {
+                self.against_expected(subject, expectation, &ran, given, &mut judged)?;
+            }
+        }
+        if !judged.ended() {
+            self.with_other_padding(subject, &ran, seed, &mut judged)?;
+        }
+        if !judged.ended() {
+            self.in_another_order(subject, &ran, seed, &mut judged)?;
+        }
+        if let Some((other, words)) = other
+            && !judged.ended()
+        {
+            self.against_other(subject, &ran, (other, words), &mut judged)?;
+        }
+        Ok(judged)
+    }
+
+    /// Every output near its twin. A kernel that adds up in a type of 16 bits is judged as one that does in f32.
+    fn against_twin(&self, subject: &Subject, ran: &Ran, given: Given, judged: &mut Judged) {
+        let narrow = given == Given::Moderate && subject.kernels.iter().any(|(m, _)| adds_narrowly(m));
         for bounded in ran.bounded.iter().flatten() {
-            let (difference, tightness) = compare(
+            let numbers = bounded.wide.iter().filter(|x| x.is_finite());
+            let largest = numbers.fold(0.0f64, |most, x| most.max(x.abs()));
+            let compared = compare(
                 &bounded.tensor,
                 ("interpreter", "float64 twin"),
                 &bounded.got,
                 &bounded.wide,
-                |i| twin_bound(bounded, i, given),
+                |i| {
+                    let asked = self.asked(bounded.wide[i]);
+                    let bound = twin_bound(bounded, i, given);
+                    match narrow && bounded.tensor.dtype.is_float() && bound.is_finite() {
+                        true => bound.min(as_wide_sums(bounded, i, largest)).max(asked),
+                        false => widened(bound, asked),
+                    }
+                },
             );
-            if judged.take(Relation::Twin, (difference, tightness), kernel) {
-                return Ok(judged);
+            if judged.take(Relation::Twin, compared, subject.kernel()) {
+                return;
             }
         }
-        for expectation in &expected {
-            if self.against_expected(subject, expectation, &ran, given, &mut judged)? {
-                return Ok(judged);
-            }
+    }
+
+    /// What the command line allows beside the bound.
+    fn asked(&self, right: f64) -> f64 {
+        self.atol + self.rtol * right.abs()
+    }
+
+    pub(crate) fn checking(&self) -> Options {
+        Options {
+            checks: true,
+            ..self.options
         }
-        if let Some((other, words)) = other {
-            self.against_other(subject, &ran, (other, words), &mut judged)?;
-        }
-        Ok(judged)
     }
 
     fn expectations(&self, subject: &Subject, before: &Memory) -> Result<Vec<Expectation>> {
@@ -170,50 +236,41 @@ impl Bench<'_> {
         expectations(&subject.file, &bound, before, self.files, self.references)
     }
 
-    fn control(&self) -> Control<'_> {
+    pub(crate) fn control(&self) -> Control<'_> {
         Control {
             cancel: self.cancel,
             progress: &|_| {},
         }
     }
 
-    /// All launches of a subject with these options, on fresh memory.
-    fn run(&self, subject: &Subject, options: Options) -> Result<(Memory, Vec<Finding>, bool)> {
+    /// All launches of a subject with these options, on fresh memory; what was found, and whether it was interrupted.
+    pub(crate) fn run(&self, subject: &Subject, options: Options) -> Result<(Memory, Vec<Finding>, bool)> {
         let mut memory = subject.bound.allocate(self.files, self.limit)?;
-        let mut findings = Vec::new();
-        for ((module, kernel), launch) in subject.kernels.iter().zip(&subject.bound.launches) {
-            let outcome =
-                Prepared::new(module, *kernel, launch, options)?.run(&mut memory, &self.control())?;
-            findings.extend(outcome.findings);
-            if outcome.interrupted {
-                return Ok((memory, findings, true));
-            }
-        }
-        Ok((memory, findings, false))
+        let (findings, interrupted) = self.run_on(subject, options, &mut memory)?;
+        Ok((memory, findings, interrupted))
     }
 
-    /// The interpreter with its checks; none where that ends the case.
-    fn checked(&self, subject: &Subject, judged: &mut Judged) -> Result<Option<Memory>> {
-        let options = Options {
-            checks: true,
-            ..self.options
-        };
-        let (memory, findings, interrupted) = self.run(subject, options)?;
-        judged.interrupted = interrupted;
-        let errors = findings.iter().any(|f| f.severity == Severity::Error);
-        if errors {
-            judged.failure = Some(Failure::of_findings(findings));
+    pub(crate) fn run_on(
+        &self,
+        subject: &Subject,
+        options: Options,
+        memory: &mut Memory,
+    ) -> Result<(Vec<Finding>, bool)> {
+        let mut findings = Vec::new();
+        for ((module, kernel), launch) in subject.kernels.iter().zip(&subject.bound.launches) {
+            let outcome = Prepared::new(module, *kernel, launch, options)?.run(memory, &self.control())?;
+            findings.extend(outcome.findings);
+            if outcome.interrupted {
+                return Ok((findings, true));
+            }
         }
-        Ok((!errors && !interrupted).then_some(memory))
+        Ok((findings, false))
     }
 
     /// # Errors
     /// Two ways to run the same kernel that differ: a bug of ours, not the kernel's.
     fn same_bits(&self, subject: &Subject, memory: &Memory) -> Result<()> {
-        let plain = Options {
-            checks: false,
-            ..self.options
-        };
+        let plain = self.plain();
         for (options, what) in [
             (
                 Options {
@@ -244,14 +301,16 @@ impl Bench<'_> {
     }
 
     /// The outputs with their bounds; none where there is no twin.
-    fn bounded(&self, subject: &Subject, judged: &mut Judged) -> Result<Option<Vec<Bounded>>> {
+    pub(crate) fn bounded(
+        &self,
+        subject: &Subject,
+        memory: &Memory,
+        judged: &mut Judged,
+    ) -> Result<Option<Vec<Bounded>>> {
         if !self.paths.twin {
             return Ok(None);
         }
-        let options = Options {
-            checks: false,
-            ..self.options
-        };
+        let options = self.plain();
         let mut after = None;
         for ((module, kernel), launch) in subject.kernels.iter().zip(&subject.bound.launches) {
             let prepared = Twin::of(module, *kernel).and_then(|twin| {
@@ -279,7 +338,15 @@ impl Bench<'_> {
             }
             after = Some(prepared);
         }
-        Ok(after.map(|after| after.outputs()))
+        let mut bounded = after.map(|after| after.outputs());
+        if let Some(bounded) = &mut bounded {
+            let exact = outputs(subject).into_iter().filter(|tensor| {
+                !tensor.dtype.is_float() && bounded.iter().all(|b| b.tensor.name != tensor.name)
+            });
+            let exact: Vec<Bounded> = exact.map(|tensor| relations::exact(tensor, memory)).collect();
+            bounded.extend(exact);
+        }
+        Ok(bounded)
     }
 
     fn against_expected(
@@ -289,15 +356,14 @@ impl Bench<'_> {
         ran: &Ran,
         given: Given,
         judged: &mut Judged,
-    ) -> Result<bool> {
+    ) -> Result<()> {
         let tensor = &expectation.tensor;
-        let kernel = &subject.bound.launches[0].kernel;
+        let kernel = subject.kernel();
         let too_large = |why: String| Error::unsupported(format!("cannot compare the outputs: {why}"));
-        let bounded = ran
-            .bounded
-            .iter()
-            .flatten()
-            .find(|b| b.tensor.name == tensor.name);
+        // Integers are compared as integers, unless floats decide some of them.
+        let mut bounded = ran.bounded.iter().flatten();
+        let bounded = bounded.find(|b| b.tensor.name == tensor.name);
+        let bounded = bounded.filter(|b| tensor.dtype.is_float() || b.error.iter().any(|&error| error > 0.0));
         let got = Numbers::of(tensor, &ran.memory, usize::MAX).map_err(too_large)?;
         let Some(bounded) = bounded else {
             let rule = Rule {
@@ -307,11 +373,10 @@ impl Bench<'_> {
                 atol: expectation.atol,
             };
             let mismatch = tilescope_oracle::compare(&got, &expectation.values, rule).map_err(too_large)?;
-            let Some(mismatch) = mismatch else {
-                return Ok(false);
-            };
-            judged.failure = Some(Failure::of_mismatch(mismatch, kernel, tensor));
-            return Ok(true);
+            if let Some(mismatch) = mismatch {
+                judged.failure = Some(Failure::of_mismatch(mismatch, kernel, tensor));
+            }
+            return Ok(());
         };
         let wanted: Vec<f64> = expectation.values.clone().into_f64().into_iter().collect();
         let wanted = match wanted.as_slice() {
@@ -320,62 +385,16 @@ impl Bench<'_> {
         };
         let (rtol, atol) = (expectation.rtol.unwrap_or(0.0), expectation.atol.unwrap_or(0.0));
         let compared = compare(tensor, ("interpreter", "expected"), &bounded.got, &wanted, |i| {
-            let asked = atol + rtol * wanted[i].abs();
-            expected_bound(bounded, i, wanted[i], given).max(asked)
+            let asked = self.asked(wanted[i]).max(atol + rtol * wanted[i].abs());
+            widened(expected_bound(bounded, i, wanted[i], given), asked)
         });
-        Ok(judged.take(Relation::Expected, compared, kernel))
-    }
-
-    fn against_other(
-        &self,
-        subject: &Subject,
-        ran: &Ran,
-        (other, words): (&Subject, &str),
-        judged: &mut Judged,
-    ) -> Result<()> {
-        let Some(bounded) = &ran.bounded else {
-            return Ok(());
-        };
-        let (memory, findings, interrupted) = self.run(
-            other,
-            Options {
-                checks: true,
-                ..self.options
-            },
-        )?;
-        if interrupted {
-            judged.interrupted = true;
-            return Ok(());
-        }
-        if findings.iter().any(|f| f.severity == Severity::Error) {
-            judged.failure = Some(Failure::of_findings(findings));
-            return Ok(());
-        }
-        let theirs = self.bounded(other, judged)?;
-        let kernel = &subject.bound.launches[0].kernel;
-        for tensor in outputs(other) {
-            let bounds = |all: &[Bounded]| all.iter().position(|b| b.tensor.name == tensor.name);
-            let (Some(mine), Some(their)) = (bounds(bounded), theirs.as_deref().and_then(bounds)) else {
-                continue;
-            };
-            let (mine, their) = (&bounded[mine], &theirs.as_ref().map_or(bounded, |t| t)[their]);
-            if mine.got.len() != their.got.len() {
-                continue;
-            }
-            let compared = compare(tensor, ("as drawn", words), &mine.got, &their.got, |i| {
-                mine.error[i] + their.error[i]
-            });
-            if judged.take(Relation::Choice, compared, kernel) {
-                break;
-            }
-        }
-        drop(memory);
+        judged.take(Relation::Expected, compared, kernel);
         Ok(())
     }
 }
 
 /// The tensors that a run may have changed, with numbers in them.
-fn outputs(subject: &Subject) -> Vec<&Tensor> {
+pub(crate) fn outputs(subject: &Subject) -> Vec<&Tensor> {
     let tensors = subject.bound.tensors().iter();
     tensors
         .filter(|t| t.role != Role::In && t.pointers.is_empty())
@@ -420,6 +439,43 @@ fn given(subject: &Subject, memory: &Memory) -> Given {
         f64::INFINITY => Given::Special,
         _ => Given::Finite,
     }
+}
+
+/// A bound, made as wide as was asked for; one that says nothing stays so.
+fn widened(bound: f64, asked: f64) -> f64 {
+    match bound.is_nan() {
+        true => bound,
+        false => bound.max(asked),
+    }
+}
+
+/// How far a result may be off that was summed in f32 and rounded to the output's type once.
+fn as_wide_sums(bounded: &Bounded, i: usize, largest: f64) -> f64 {
+    let unit = match bounded.tensor.dtype {
+        Dtype::F16 => 1.0 / 2048.0,
+        Dtype::BF16 => 1.0 / 256.0,
+        _ => 0.0,
+    };
+    1.01 * unit * bounded.wide[i].abs() + 1e-5 * largest + unit * 1e-4
+}
+
+/// True if a kernel adds up floats of 16 bits: in a loop, or by a reduction.
+fn adds_narrowly(module: &VerifiedModule) -> bool {
+    let narrow = |ty: Type| {
+        let number = ty.elem().and_then(Elem::scalar);
+        number.is_some_and(|number| number.is_float() && number.bits() == 16)
+    };
+    module.funcs.iter().any(|(_, f)| {
+        f.ops.iter().any(|(_, op)| {
+            let sums = || {
+                let blocks = op.regions.iter().flat_map(|&region| &f.regions[region].blocks);
+                let mut ops = blocks.flat_map(|&block| &f.blocks[block].ops);
+                ops.any(|&op| matches!(f.ops[op].code, OpCode::AddF | OpCode::Dot))
+            };
+            let carries = matches!(op.code, OpCode::For | OpCode::Reduce | OpCode::Scan);
+            carries && op.results.iter().any(|&v| narrow(f.ty(v))) && sums()
+        })
+    })
 }
 
 /// How far an output may be from its twin. Where a kernel's numbers overflow on the way, nothing is known of what

@@ -12,6 +12,7 @@ mod compare;
 mod failure;
 pub mod generate;
 pub mod judge;
+mod relations;
 mod search;
 pub mod twin;
 

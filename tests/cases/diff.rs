@@ -22,7 +22,7 @@ fn fault(case: &Path) -> Result<(), Failed> {
     let expect: Table = std::fs::read_to_string(case.join("expect.toml"))?.parse()?;
     let run = |threads: &str| {
         tilescope(case)
-            .args(["diff", "fault.launch.toml", "--threads", threads])
+            .args(["diff", "fault.launch.toml", "--no-write", "--threads", threads])
             .output()
     };
     let output = run("1")?;
@@ -50,7 +50,7 @@ fn fault(case: &Path) -> Result<(), Failed> {
 
 fn twin_is_silent(case: &Path) -> Result<(), Failed> {
     let output = tilescope(case)
-        .args(["diff", "twin.launch.toml", "--cases", "60"])
+        .args(["diff", "twin.launch.toml", "--no-write", "--cases", "60"])
         .output()?;
     match output.status.code() {
         Some(0) => Ok(()),

@@ -2,18 +2,19 @@
 
 use anyhow::Result;
 use tilescope_diagnostics::render::text;
-use tilescope_diagnostics::{Error, Launched, Report};
+use tilescope_diagnostics::{Error, Launched, Report, Severity};
 use tilescope_difftest::case::{Case, Space, block_sizes};
 use tilescope_difftest::judge::{Bench, Paths, Subject};
-use tilescope_difftest::{Failure, Judge, Outcome, Verdict, search};
+use tilescope_difftest::{Failure, Found, Judge, Outcome, Verdict, search};
 use tilescope_interpreter::Options;
 use tilescope_kernels::REFERENCES;
 use tilescope_launch::Overrides;
 
-use super::refuse;
+use super::{quoted, refuse};
 use crate::args::{Diff, Format, Global, Path};
 use crate::engine::{self, Opened, Refused, Template, available_memory, cpu};
 use crate::interrupt;
+use crate::kept::Kept;
 use crate::report::{Files, Out, document};
 use crate::status::Status;
 use crate::terminal::Terminal;
@@ -67,28 +68,109 @@ struct Done {
     launched: Launched,
     /// What varied and what was compared, and how the bounds fared.
     summary: String,
-    /// The case that failed.
-    case: Option<Failed>,
+    /// The case that failed: lines about it, and where its output differs.
+    case: Option<(Vec<String>, Option<String>)>,
     /// What could not be judged.
     notes: Vec<String>,
     opened: Opened,
     interrupted: bool,
 }
 
-/// The case that failed, in words.
-struct Failed {
-    words: String,
-    first: String,
-    shrinking: u32,
-    map: Option<String>,
-}
-
 fn look(args: &Diff, template: &Template<'_>) -> Result<Done, Refused> {
+    for (path, name) in [(Path::Gpu, "gpu"), (Path::Triton, "triton")] {
+        if args.paths.contains(&path) {
+            let error = Error::unsupported(format!("`diff` does not run on a GPU yet: --paths {name}"));
+            let help = format!("`tilescope check --backend {name}` runs one launch there");
+            return Err(error.help(help).into());
+        }
+    }
+    let kept = match args.no_write {
+        true => None,
+        false => Kept::of(&args.launch, args.out.as_deref())?,
+    };
     let opened = template.bind(&Overrides::default())?;
     let constants = opened.bound.constexprs.iter().flatten().map(|(_, value)| value);
-    let space = Space::of(&template.file, &[], &block_sizes(constants))?;
+    let space = Space::of(&template.file, &args.dtypes, &block_sizes(constants))?;
+    let mut judging = Judging {
+        template,
+        space: &space,
+        bench: bench(args, &opened)?,
+        notes: Vec::new(),
+        refused: Vec::new(),
+        interrupted: false,
+    };
+    let (first, cases) = match &args.replay {
+        Some(words) => (vec![space.parse(words)?], 1),
+        None => {
+            let known = kept.as_ref().map_or(Ok(Vec::new()), Kept::cases)?;
+            let first = judging.known(&known);
+            let cases = args.cases.saturating_add(first.len() as u32);
+            (first, cases)
+        }
+    };
+    let outcome = match search(&space, cases, args.seed, &first, &mut judging) {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            let mut errors = judging.refused;
+            errors.insert(0, error);
+            return Err(Refused(errors));
+        }
+    };
+    let (mut notes, interrupted) = (judging.notes, judging.interrupted);
+    let launch = &opened.bound.launches[0];
+    let mut launched = Launched {
+        launch: launch.name.clone(),
+        kernel: launch.kernel.clone(),
+        grid: launch.grid,
+        programs: 0,
+        elapsed_s: 0.0,
+        outputs: Vec::new(),
+        prints: Vec::new(),
+        findings: Vec::new(),
+        suppressed: Vec::new(),
+        findings_cut: false,
+        interrupted,
+        notes: Vec::new(),
+    };
+    let summary = summary(&outcome, &space, args);
+    let mut case = None;
+    if let Some(mut found) = outcome.found {
+        let mut lines = vec![
+            format!("smallest case: {}", space.describe(&found.smallest)),
+            format!(
+                "first seen in: {} (made small in {} runs)",
+                space.describe(&found.first),
+                found.shrinking
+            ),
+        ];
+        match keep(kept.as_ref(), template, &space, &mut found) {
+            Ok(Some(path)) => lines.push(format!("its launch file: {path}")),
+            Ok(None) => lines.push(format!(
+                "run it again: tilescope diff {} --replay {}",
+                quoted(&args.launch),
+                quoted(&space.describe(&found.smallest))
+            )),
+            Err(error) => notes.push(error.message.clone()),
+        }
+        launched.findings = found.failure.findings;
+        launched.notes.extend(lines.iter().cloned());
+        case = Some((lines, found.failure.difference.map(|difference| difference.map)));
+    }
+    launched.notes.extend(summary.lines().map(String::from));
+    launched.notes.extend(notes.iter().cloned());
+    Ok(Done {
+        launched,
+        summary,
+        case,
+        notes,
+        opened,
+        interrupted,
+    })
+}
+
+fn bench<'a>(args: &Diff, opened: &'a Opened) -> Result<Bench<'a>, Refused> {
     let given = |path: Path| args.paths.is_empty() || args.paths.contains(&path);
-    let bench = Bench {
+    Ok(Bench {
         files: &opened.files,
         references: REFERENCES,
         paths: Paths {
@@ -104,68 +186,45 @@ fn look(args: &Diff, template: &Template<'_>) -> Result<Done, Refused> {
             cpu: cpu()?,
             ..Options::default()
         },
+        rtol: args.rtol,
+        atol: args.atol,
         limit: available_memory(),
         cancel: interrupt::flag(),
-    };
-    let replay = match &args.replay {
-        Some(words) => vec![space.parse(words)?],
-        None => Vec::new(),
-    };
-    let cases = match args.replay {
-        Some(_) => 1,
-        None => args.cases,
-    };
-    let mut judging = Judging {
-        template,
-        space: &space,
-        bench,
-        notes: Vec::new(),
-        refused: Vec::new(),
-        interrupted: false,
-    };
-    let outcome = match search(&space, cases, args.seed, &replay, &mut judging) {
-        Ok(outcome) => outcome,
-        Err(error) => {
-            let mut errors = judging.refused;
-            errors.insert(0, error);
-            return Err(Refused(errors));
-        }
-    };
-    let (notes, interrupted) = (judging.notes, judging.interrupted);
-    let launch = &opened.bound.launches[0];
-    let mut launched = Launched {
-        launch: launch.name.clone(),
-        kernel: launch.kernel.clone(),
-        grid: launch.grid,
-        programs: 0,
-        elapsed_s: 0.0,
-        outputs: Vec::new(),
-        prints: Vec::new(),
-        findings: Vec::new(),
-        suppressed: Vec::new(),
-        findings_cut: false,
-        interrupted,
-        notes: notes.clone(),
-    };
-    let summary = summary(&outcome, &space);
-    let mut case = None;
-    if let Some(found) = outcome.found {
-        launched.findings = found.failure.findings;
-        case = Some(Failed {
-            words: space.describe(&found.smallest),
-            first: space.describe(&found.first),
-            shrinking: found.shrinking,
-            map: found.failure.difference.map(|difference| difference.map),
+    })
+}
+
+/// Writes the smallest case down, and names in its findings the command that debugs it; gives the file's path.
+fn keep(
+    kept: Option<&Kept>,
+    template: &Template<'_>,
+    space: &Space,
+    found: &mut Found<Failure>,
+) -> tilescope_diagnostics::Result<Option<String>> {
+    let Some(kept) = kept else { return Ok(None) };
+    let words = space.describe(&found.smallest);
+    let findings = &mut found.failure.findings;
+    let saw = findings.iter().find(|f| f.severity == Severity::Error);
+    let saw = saw.map_or("", |finding| finding.check.id());
+    let head = format!("# The smallest case in which `tilescope diff` saw {saw}: {words}\n");
+    let path = kept.launch_file(&template.file, &space.overrides(&found.smallest), &head)?;
+    let path = path.display().to_string();
+    kept.add(&words, saw)?;
+    for (index, finding) in findings.iter_mut().enumerate() {
+        let command = format!("tilescope debug {}", quoted(&path));
+        finding.debug = Some(match (finding.program, &finding.tensor, &finding.element) {
+            (Some(_), ..) => format!("{command} --finding {}", index + 1),
+            (None, Some(tensor), Some(element)) => {
+                let element: Vec<String> = element.iter().map(i64::to_string).collect();
+                format!(
+                    "{command}, and there: continue, who-wrote {}[{}]",
+                    tensor.name,
+                    element.join(", ")
+                )
+            }
+            _ => command,
         });
     }
-    Ok(Done {
-        launched,
-        summary,
-        case,
-        notes,
-        opened,
-        interrupted,
-    })
+    Ok(Some(path))
 }
 
 /// Judges the cases of one launch file.
@@ -180,6 +239,20 @@ struct Judging<'a> {
 }
 
 impl Judging<'_> {
+    /// The cases of the list that the launch file still allows.
+    fn known(&mut self, words: &[String]) -> Vec<Case> {
+        let mut cases = Vec::new();
+        for words in words {
+            match self.space.parse(words) {
+                Ok(case) => cases.push(case),
+                Err(_) => self
+                    .notes
+                    .push(format!("a known case no longer fits the launch file: {words}")),
+            }
+        }
+        cases
+    }
+
     fn subject(&self, case: &Case) -> Result<Subject, Refused> {
         let opened = self.template.bind(&self.space.overrides(case))?;
         Ok(Subject {
@@ -228,7 +301,7 @@ impl Judge for Judging<'_> {
         let other = other.as_ref().map(|(subject, words)| (subject, words.as_str()));
         let judged = self
             .bench
-            .judge(&subject, other)
+            .judge(&subject, other, case.seed.into())
             .map_err(|error| error.note(words()))?;
         for note in &judged.notes {
             if !self.notes.contains(note) {
@@ -249,12 +322,12 @@ impl Judge for Judging<'_> {
     }
 }
 
-fn summary(outcome: &Outcome<Failure>, space: &Space) -> String {
+fn summary(outcome: &Outcome<Failure>, space: &Space, args: &Diff) -> String {
     let mut text = format!("{} cases run", outcome.cases);
     if space.is_fixed() {
         text.push_str(" (nothing varies but the data: give `[vars]` ranges)");
     }
-    text.push('\n');
+    text.push_str(&format!(", seed {}\n", args.seed));
     if outcome.fitted > 0 {
         text.push_str(&format!(
             "{} were drawn larger and made to fit {MOST_ELEMENTS} elements\n",
@@ -300,14 +373,16 @@ impl Done {
             report.push_str(&text::finding(finding, &texts, terminal.report));
             report.push('\n');
         }
-        if let Some(case) = &self.case {
-            if let Some(map) = &case.map {
-                report.push_str(&format!("where (rows, columns):\n{map}"));
+        if let Some((lines, map)) = &self.case {
+            if let Some(map) = map {
+                report.push_str(&format!(
+                    "where it differs (the last dimension across, all others down; `#` all, `+` some, `.` none):\n{map}"
+                ));
             }
-            report.push_str(&format!(
-                "smallest case: {}\nfirst seen in: {} ({} runs to make it small)\n",
-                case.words, case.first, case.shrinking
-            ));
+            for line in lines {
+                report.push_str(line);
+                report.push('\n');
+            }
         }
         if !global.quiet {
             report.push_str(&format!("{}: {}", self.launched.launch, self.summary));

@@ -1,0 +1,200 @@
+//! Relations that need no second path: what an output must not depend on.
+//!
+//! - the value of a tunable parameter, and the order of the programs: within the bounds of both runs;
+//! - what lies in padding, between the elements of a view and around it: bit by bit.
+
+use tilescope_diagnostics::{Result, Severity};
+use tilescope_interpreter::{Options, Prepared, Which};
+use tilescope_launch::{Memory, Tensor};
+use tilescope_oracle::Numbers;
+
+use crate::compare::compare;
+use crate::failure::Relation;
+use crate::judge::{Bench, Judged, Ran, Subject, outputs};
+use crate::twin::Bounded;
+
+impl Bench<'_> {
+    /// The same case with another value of a tunable parameter.
+    pub(crate) fn against_other(
+        &self,
+        subject: &Subject,
+        ran: &Ran,
+        (other, words): (&Subject, &str),
+        judged: &mut Judged,
+    ) -> Result<()> {
+        let Some(mine) = &ran.bounded else { return Ok(()) };
+        let (memory, findings, interrupted) = self.run(other, self.checking())?;
+        if interrupted {
+            judged.interrupted = true;
+            return Ok(());
+        }
+        if findings.iter().any(|f| f.severity == Severity::Error) {
+            judged.found(findings);
+            return Ok(());
+        }
+        let Some(their) = self.bounded(other, &memory, judged)? else {
+            return Ok(());
+        };
+        for mine in mine {
+            let their = their.iter().find(|their| their.tensor.name == mine.tensor.name);
+            let Some(their) = their.filter(|their| their.got.len() == mine.got.len()) else {
+                continue;
+            };
+            let compared = compare(&mine.tensor, ("as drawn", words), &mine.got, &their.got, |i| {
+                mine.error[i] + their.error[i]
+            });
+            if judged.take(Relation::Choice, compared, subject.kernel()) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The programs in an order drawn by the seed, one after the other.
+    pub(crate) fn in_another_order(
+        &self,
+        subject: &Subject,
+        ran: &Ran,
+        seed: u64,
+        judged: &mut Judged,
+    ) -> Result<()> {
+        let Some(mine) = &ran.bounded else { return Ok(()) };
+        let mut memory = subject.bound.allocate(self.files, self.limit)?;
+        for ((module, kernel), launch) in subject.kernels.iter().zip(&subject.bound.launches) {
+            let which = Which {
+                programs: None,
+                seed: Some(seed),
+            };
+            let outcome = Prepared::new(module, *kernel, launch, self.plain())?.run_which(
+                &mut memory,
+                &self.control(),
+                which,
+            )?;
+            if outcome.interrupted {
+                judged.interrupted = true;
+                return Ok(());
+            }
+        }
+        for mine in mine {
+            let their = numbers(&mine.tensor, &memory);
+            let compared = compare(
+                &mine.tensor,
+                ("in program order", "in another order"),
+                &mine.got,
+                &their,
+                |i| 2.0 * mine.error[i],
+            );
+            if judged.take(Relation::Order, compared, subject.kernel()) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Other bytes in padding and around views: NaN, ones or random ones, by the seed.
+    pub(crate) fn with_other_padding(
+        &self,
+        subject: &Subject,
+        ran: &Ran,
+        seed: u64,
+        judged: &mut Judged,
+    ) -> Result<()> {
+        let mut memory = subject.bound.allocate(self.files, self.limit)?;
+        let mut any = false;
+        for index in 0..memory.allocations.len() {
+            any |= fill_padding(subject, &mut memory, index, seed);
+        }
+        if !any {
+            return Ok(());
+        }
+        if self.run_on(subject, self.plain(), &mut memory)?.1 {
+            judged.interrupted = true;
+            return Ok(());
+        }
+        for tensor in outputs(subject) {
+            if ran.memory.gather(tensor, 0, u64::MAX) == memory.gather(tensor, 0, u64::MAX) {
+                continue;
+            }
+            let (got, other) = (numbers(tensor, &ran.memory), numbers(tensor, &memory));
+            let compared = compare(tensor, ("zeros there", "other bytes there"), &got, &other, |_| {
+                0.0
+            });
+            if judged.take(Relation::Padding, compared, subject.kernel()) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn plain(&self) -> Options {
+        Options {
+            checks: false,
+            ..self.options
+        }
+    }
+}
+
+/// A tensor's elements in row-major order.
+pub(crate) fn numbers(tensor: &Tensor, memory: &Memory) -> Vec<f64> {
+    let numbers = Numbers::of(tensor, memory, usize::MAX);
+    numbers.map_or_else(|_| Vec::new(), |numbers| numbers.into_f64().into_iter().collect())
+}
+
+/// An output that no float decides: it is what it is.
+pub(crate) fn exact(tensor: &Tensor, memory: &Memory) -> Bounded {
+    let got = numbers(tensor, memory);
+    Bounded {
+        tensor: tensor.clone(),
+        wide: got.clone(),
+        error: vec![0.0; got.len()],
+        got,
+    }
+}
+
+/// Fills the bytes of an allocation that are no element of any view; true if there are some.
+fn fill_padding(subject: &Subject, memory: &mut Memory, index: usize, seed: u64) -> bool {
+    let views = || {
+        let tensors = subject.bound.tensors().iter();
+        tensors.filter(|tensor| tensor.allocation.0 as usize == index)
+    };
+    let (Some(allocation), Some(owner)) = (memory.allocations.get_mut(index), views().next()) else {
+        return false;
+    };
+    if allocation.deferred.is_some() {
+        return false;
+    }
+    let mut covered = vec![false; allocation.bytes.len()];
+    for tensor in views() {
+        let size = tensor.dtype.bytes();
+        for run in tensor.runs() {
+            for i in 0..run.count as i64 {
+                let start = (run.position + i * run.stride).max(0) as usize * size;
+                if let Some(bytes) = covered.get_mut(start..start + size) {
+                    bytes.fill(true);
+                }
+            }
+        }
+    }
+    let size = owner.dtype.bytes();
+    let nan = match owner.dtype.is_float() {
+        true => owner.dtype.encode_float(f64::NAN).to_le_bytes(),
+        false => [0x7f; 8],
+    };
+    let mut random = seed | 1;
+    let mut any = false;
+    for (i, (byte, covered)) in allocation.bytes.iter_mut().zip(covered).enumerate() {
+        if covered {
+            continue;
+        }
+        any = true;
+        random = random
+            .wrapping_mul(0x5851_f42d_4c95_7f2d)
+            .wrapping_add(0x1405_7b7e_f767_814f);
+        *byte = match seed % 3 {
+            0 => nan[i % size],
+            1 => 0xff,
+            _ => (random >> 56) as u8,
+        };
+    }
+    any
+}
