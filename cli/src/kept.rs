@@ -167,7 +167,7 @@ fn cases(source: &Arc<Source>) -> Result<Vec<String>> {
         let span = value.span();
         match (&**key.get_ref(), value.into_inner()) {
             ("version", DeValue::Integer(number)) => {
-                version = i64::from_str_radix(number.as_str(), 10).ok();
+                version = number.as_str().parse().ok();
                 if version != Some(VERSION) {
                     let error = Error::input(format!("a list of regressions of version {}", number.as_str()));
                     return Err(error.at(source, span, "").help(format!(

@@ -8,7 +8,7 @@ use toml::Table;
 use crate::{data, folders, name, said, tilescope};
 
 pub fn trials() -> Vec<Trial> {
-    let mut trials = Vec::new();
+    let mut trials = vec![Trial::test("diff/page", page)];
     for case in folders(&data().join("diff")) {
         let test = format!("diff/{}", name(&case));
         let twin = case.clone();
@@ -45,6 +45,19 @@ fn fault(case: &Path) -> Result<(), Failed> {
     match run("3")?.stdout == output.stdout {
         true => Ok(()),
         false => Err(format!("another report with other threads\n{}", said(&output)).into()),
+    }
+}
+
+/// What `docs/diff.md` shows is what is printed.
+fn page() -> Result<(), Failed> {
+    let page = std::fs::read_to_string(data().join("../docs/diff.md"))?;
+    let folder = data().join("diff/blocks_missing");
+    let output = tilescope(&folder)
+        .args(["diff", "fault.launch.toml", "--no-write"])
+        .output()?;
+    match page.contains(&*String::from_utf8_lossy(&output.stdout)) && !output.stdout.is_empty() {
+        true => Ok(()),
+        false => Err(format!("docs/diff.md shows something else\n{}", said(&output)).into()),
     }
 }
 

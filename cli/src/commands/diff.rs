@@ -8,7 +8,7 @@ use tilescope_difftest::judge::{Bench, Paths, Subject};
 use tilescope_difftest::{Failure, Found, Judge, Outcome, Verdict, search};
 use tilescope_interpreter::Options;
 use tilescope_kernels::REFERENCES;
-use tilescope_launch::Overrides;
+use tilescope_launch::{Oracle, Overrides};
 
 use super::{quoted, refuse};
 use crate::args::{Diff, Format, Global, Path};
@@ -108,6 +108,13 @@ fn look(args: &Diff, template: &Template<'_>) -> Result<Done, Refused> {
             (first, cases)
         }
     };
+    // Data files are right for the launch as the file says it, and for no other case.
+    let own = match judging.bench.paths.file && args.replay.is_none() {
+        true => judging.own(&opened)?,
+        false => None,
+    };
+    judging.bench.paths.file = false;
+    let cases = if own.is_some() { 0 } else { cases };
     let outcome = match search(&space, cases, args.seed, &first, &mut judging) {
         Ok(outcome) => outcome,
         Err(error) => {
@@ -155,6 +162,14 @@ fn look(args: &Diff, template: &Template<'_>) -> Result<Done, Refused> {
         launched.findings = found.failure.findings;
         launched.notes.extend(lines.iter().cloned());
         case = Some((lines, found.failure.difference.map(|difference| difference.map)));
+    }
+    if let Some(failure) = own {
+        launched.findings = failure.findings;
+        let lines = vec![String::from(
+            "the launch as the file says it differs: no case was drawn",
+        )];
+        launched.notes.extend(lines.iter().cloned());
+        case = Some((lines, failure.difference.map(|difference| difference.map)));
     }
     launched.notes.extend(summary.lines().map(String::from));
     launched.notes.extend(notes.iter().cloned());
@@ -239,6 +254,17 @@ struct Judging<'a> {
 }
 
 impl Judging<'_> {
+    /// What is wrong with the launch as the file says it, where it has data files to compare with.
+    fn own(&mut self, opened: &Opened) -> Result<Option<Failure>, Refused> {
+        let mut expect = opened.bound.expect.iter();
+        if !expect.any(|expect| matches!(expect.oracle, Oracle::File { .. })) {
+            return Ok(None);
+        }
+        let judged = self.bench.judge(&subject_of(opened), None, 0)?;
+        self.interrupted |= judged.interrupted;
+        Ok(judged.failure)
+    }
+
     /// The cases of the list that the launch file still allows.
     fn known(&mut self, words: &[String]) -> Vec<Case> {
         let mut cases = Vec::new();
@@ -254,16 +280,16 @@ impl Judging<'_> {
     }
 
     fn subject(&self, case: &Case) -> Result<Subject, Refused> {
-        let opened = self.template.bind(&self.space.overrides(case))?;
-        Ok(Subject {
-            file: opened.file,
-            bound: opened.bound,
-            kernels: opened
-                .kernels
-                .into_iter()
-                .map(|k| (k.module, k.function))
-                .collect(),
-        })
+        Ok(subject_of(&self.template.bind(&self.space.overrides(case))?))
+    }
+}
+
+fn subject_of(opened: &Opened) -> Subject {
+    let kernels = opened.kernels.iter();
+    Subject {
+        file: opened.file.clone(),
+        bound: opened.bound.clone(),
+        kernels: kernels.map(|k| (k.module.clone(), k.function)).collect(),
     }
 }
 
