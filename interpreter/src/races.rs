@@ -251,6 +251,37 @@ impl Watch {
     }
 }
 
+impl Watch {
+    /// Notes that a program touched `count` rows of `bytes` bytes, the first at a piece and one each `stride` bytes.
+    #[inline]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one call for every access, all of them at hand there"
+    )]
+    pub fn note_rows(
+        &self,
+        memory: &Memory<'_>,
+        noted: &mut Noted,
+        elem: usize,
+        first: Piece,
+        [count, stride]: [usize; 2],
+        at: At,
+        touch: Touch,
+        program: u64,
+    ) {
+        let who = Who {
+            allocation: first.allocation as u32,
+            tensor: first.tensor,
+            at,
+            touch,
+            elem: elem as u32,
+        };
+        let row = [first.offset, first.count * elem, stride].map(|n| n as u64);
+        let len = memory.spans[first.allocation].1;
+        noted.add_rows(who, row, count, program, &self.cells, len);
+    }
+}
+
 /// Bytes that several programs write, and whether one would write others than are there.
 #[derive(Debug, Default)]
 pub struct Compare {
@@ -314,18 +345,48 @@ impl Noted {
         {
             return;
         }
-        log.strips.push(Strip {
+        let strip = Strip {
             start,
             len: end - start,
             stride: 0,
             count: 1,
             program,
             step: 0,
-        });
-        if log.strips.len() > MANY {
-            let cells = shared.of(who, len);
-            drain(&mut log.strips, &cells);
-            log.cells = Some(cells);
+        };
+        log.push(strip, who, shared, len);
+    }
+
+    /// Notes that a program touched `count` rows of `bytes` bytes, the first from `start` on and one each `stride`
+    /// bytes, of an allocation of `len` bytes.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one call for every access, all of them at hand there"
+    )]
+    pub fn add_rows(
+        &mut self,
+        who: Who,
+        [start, bytes, stride]: [u64; 3],
+        count: usize,
+        program: u64,
+        shared: &SharedCells,
+        len: u64,
+    ) {
+        let (Ok(count), Ok(stride)) = (u32::try_from(count), i64::try_from(stride)) else {
+            return;
+        };
+        let strip = Strip {
+            start,
+            len: bytes,
+            stride,
+            count,
+            program: u32::try_from(program).unwrap_or(NOBODY - 1),
+            step: 0,
+        };
+        let log = self.log(who);
+        match &log.cells {
+            Some(cells) => drain(&mut vec![strip], cells),
+            None if log.strips.last() == Some(&strip) => {}
+            None => log.push(strip, who, shared, len),
         }
     }
 
@@ -379,6 +440,17 @@ impl Noted {
     }
 }
 
+impl Log {
+    fn push(&mut self, strip: Strip, who: Who, shared: &SharedCells, len: u64) {
+        self.strips.push(strip);
+        if self.strips.len() > MANY {
+            let cells = shared.of(who, len);
+            drain(&mut self.strips, &cells);
+            self.cells = Some(cells);
+        }
+    }
+}
+
 fn drain(strips: &mut Vec<Strip>, cells: &Cells) {
     for strip in strips.drain(..) {
         for i in 0..strip.count {
@@ -388,8 +460,43 @@ fn drain(strips: &mut Vec<Strip>, cells: &Cells) {
     }
 }
 
-/// True if it is plain that no two programs touch a byte: strips lie one behind the other.
+/// True if it is plain that no two programs touch a byte.
 fn are_apart(logs: &[(Who, Log)]) -> bool {
+    are_in_a_row(logs) || are_tiles(logs)
+}
+
+/// True if strips are rectangles of one matrix, in bands of rows of their own, side by side in each.
+fn are_tiles(logs: &[(Who, Log)]) -> bool {
+    let all = || logs.iter().flat_map(|(_, log)| &log.strips);
+    let Some(stride) = all()
+        .find(|strip| strip.count > 1 && strip.stride > 0)
+        .map(|strip| strip.stride as u64)
+    else {
+        return false;
+    };
+    // First row, one past the last row, first and one past the last byte of a row, program.
+    let mut tiles: Vec<(u64, u64, u64, u64, u32)> = Vec::new();
+    for strip in all() {
+        let row = strip.start.checked_div(stride).unwrap_or(u64::MAX);
+        let fits = strip.start % stride.max(1) + strip.len <= stride;
+        let of_matrix = strip.count == 1 || strip.step == 0 && strip.stride as u64 == stride;
+        if !fits || !of_matrix {
+            return false;
+        }
+        let column = strip.start % stride;
+        let rows = u64::from(strip.count);
+        tiles.push((row, row + rows, column, column + strip.len, strip.program));
+    }
+    tiles.sort_unstable();
+    tiles.windows(2).all(|pair| {
+        let (a, b) = (pair[0], pair[1]);
+        let same_band = (a.0, a.1) == (b.0, b.1);
+        b.0 >= a.1 || same_band && (b.2 >= a.3 || a == b)
+    }) && logs.iter().all(|(_, log)| log.cells.is_none())
+}
+
+/// True if strips lie one behind the other.
+fn are_in_a_row(logs: &[(Who, Log)]) -> bool {
     let mut hulls: Vec<(u64, u64, u32, u32)> = Vec::new();
     for (_, log) in logs {
         if log.cells.is_some() {
@@ -715,6 +822,31 @@ mod tests {
             assert_eq!(!races.races.is_empty(), by_hand(&accesses), "{accesses:?}");
             assert_eq!(merged.races(), races, "{accesses:?}");
             assert_eq!(celled.races(), races, "{accesses:?}");
+        }
+    }
+
+    #[test]
+    fn tiles_of_a_matrix_are_apart_unless_they_overlap() {
+        let store = who(1, Touch::Write);
+        let shared = SharedCells::default();
+        // 4 by 4 tiles of 8 rows by 16 bytes of a matrix with rows of 64 bytes.
+        let tiles = |noted: &mut Noted, shift: u64| {
+            for program in 0..16 {
+                let (row, column) = (program / 4 * 8, program % 4 * 16);
+                let start = row * 64 + column + if program == 5 { shift } else { 0 };
+                noted.add_rows(store, [start, 16, 64], 8, program, &shared, 1 << 20);
+            }
+        };
+        let mut noted = Noted::default();
+        tiles(&mut noted, 0);
+        assert!(!are_in_a_row(&noted.logs) && are_tiles(&noted.logs));
+        assert_eq!(noted.races(), Found::default());
+        for (shift, programs) in [(4, (6, 5)), (64, (9, 5))] {
+            let mut noted = Noted::default();
+            tiles(&mut noted, shift);
+            assert!(!are_tiles(&noted.logs));
+            let races = noted.races().races;
+            assert_eq!((races.len(), races[0].programs), (1, programs), "{shift}");
         }
     }
 

@@ -1,7 +1,8 @@
 //! Which bytes of an allocation were written.
 //!
 //! A log of ranges, sorted and merged now and then: as long as the written memory has holes. Where writes
-//! are scattered, so that merging leaves many ranges, it becomes a bit per byte; adding is cheap in both.
+//! are scattered, so that merging leaves many ranges, it becomes a bit per byte; adding is cheap in both. Tiles
+//! of a matrix stay rectangles until somebody asks: neighbours mostly make up whole rows by then.
 
 /// Ranges that a merged log may have before bits take its place.
 const MANY: usize = 4096;
@@ -19,6 +20,41 @@ pub struct Written {
     tidy: usize,
     /// A bit per byte; empty while ranges do.
     bits: Vec<u64>,
+    /// What is in neither yet.
+    rectangles: Vec<Rows>,
+}
+
+/// `count` rows of `len` bytes, one each `stride` bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Rows {
+    start: u64,
+    len: u64,
+    stride: u64,
+    count: u64,
+}
+
+impl Rows {
+    /// Those of one matrix that begin in the same row are neighbours in this order.
+    fn key(&self) -> (u64, u64, u64, u64) {
+        (
+            self.stride,
+            self.count,
+            self.start / self.stride.max(1),
+            self.start,
+        )
+    }
+
+    /// Adds the columns of another rectangle if they follow.
+    fn extend(&mut self, other: &Rows) -> bool {
+        let follows = self.key().0 == other.key().0
+            && self.key().1 == other.key().1
+            && self.key().2 == other.key().2
+            && (self.start..=self.start + self.len).contains(&other.start);
+        if follows {
+            self.len = self.len.max(other.start + other.len - self.start);
+        }
+        follows
+    }
 }
 
 impl Written {
@@ -29,6 +65,47 @@ impl Written {
             ranges: Vec::new(),
             tidy: 0,
             bits: Vec::new(),
+            rectangles: Vec::new(),
+        }
+    }
+
+    /// Adds `count` rows of `len` bytes, the first from `start` on and one each `stride` bytes.
+    #[inline]
+    pub fn add_rows(&mut self, start: u64, len: u64, stride: u64, count: u64) {
+        if count == 1 || stride == len {
+            self.add(start, start + len * count);
+            return;
+        }
+        self.rectangles.push(Rows {
+            start,
+            len,
+            stride,
+            count,
+        });
+        if self.rectangles.len() > MANY {
+            self.spell_out();
+        }
+    }
+
+    /// Adds the rows of all rectangles.
+    fn spell_out(&mut self) {
+        let mut rectangles = std::mem::take(&mut self.rectangles);
+        rectangles.sort_unstable_by_key(Rows::key);
+        let mut joined: Vec<Rows> = Vec::new();
+        for rows in &rectangles {
+            if !joined.last_mut().is_some_and(|last| last.extend(rows)) {
+                joined.push(*rows);
+            }
+        }
+        for rows in joined {
+            if rows.len >= rows.stride && rows.count > 0 {
+                self.add(rows.start, rows.start + (rows.count - 1) * rows.stride + rows.len);
+                continue;
+            }
+            for i in 0..rows.count {
+                let start = rows.start + i * rows.stride;
+                self.add(start, start + rows.len);
+            }
         }
     }
 
@@ -67,6 +144,7 @@ impl Written {
 
     /// True if all of the bytes `start..end` were written.
     pub fn covers(&mut self, start: u64, end: u64) -> bool {
+        self.spell_out();
         if !self.bits.is_empty() {
             return self.is_set(start, end);
         }
@@ -117,6 +195,7 @@ impl Written {
 
     /// Adds all of another log of the same allocation.
     pub fn merge(&mut self, other: &Written) {
+        self.rectangles.extend(&other.rectangles);
         if self.bits.is_empty() && !other.bits.is_empty() {
             self.scatter();
         }
@@ -135,6 +214,7 @@ impl Written {
 
     /// The written ranges, sorted and disjoint.
     pub fn ranges(&mut self) -> &[(u64, u64)] {
+        self.spell_out();
         if self.bits.is_empty() {
             self.tidy_up();
         } else {
@@ -214,6 +294,27 @@ mod tests {
         w.add(30, 31);
         w.add(12, 16);
         assert_eq!(w.ranges(), [(0, 31)]);
+    }
+
+    #[test]
+    fn rectangles_are_their_rows() {
+        let tiles = [(0, 0, 4), (4, 0, 4), (0, 4, 4), (4, 4, 4), (9, 2, 3), (8, 7, 1)];
+        for used in 1..1u32 << tiles.len() {
+            let mut by_rows = Written::new(120);
+            let mut parts = [Written::new(120), Written::new(120)];
+            for (i, &(row, column, side)) in tiles.iter().enumerate().filter(|(i, _)| used >> i & 1 != 0) {
+                let start = row * 8 + column;
+                parts[i % 2].add_rows(start, side, 8, side);
+                (0..side).for_each(|i| by_rows.add(start + i * 8, start + i * 8 + side));
+            }
+            let [mut all, other] = parts;
+            all.merge(&other);
+            assert_eq!(all.ranges(), by_rows.ranges(), "{used:b}");
+        }
+        let mut whole = Written::new(64);
+        whole.add_rows(0, 4, 8, 8);
+        whole.add_rows(4, 4, 8, 8);
+        assert!(whole.covers(0, 64) && whole.ranges.len() == 1);
     }
 
     /// Logs elements of 4 bytes, and says by hand what was written.
