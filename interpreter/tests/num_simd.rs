@@ -9,7 +9,7 @@ use tilescope_interpreter::num::dot::{
     DotShape, cut_tf32, dot_f32, dot_f64, dot_i8, dot_i32, dot_narrow, pairs,
 };
 use tilescope_interpreter::num::int::Int;
-use tilescope_interpreter::num::math::{Arithmetic, Elementary, exp_slice, exp2_slice};
+use tilescope_interpreter::num::math::{Arithmetic, Elementary, erf_slice, exp_slice, exp2_slice};
 use tilescope_interpreter::num::{Bf16, Canonical, F8E4M3, F8E5M2, F16, StoredFloat};
 use tilescope_interpreter::simd::{Cpu, CpuLevel};
 
@@ -330,6 +330,15 @@ fn exponentials_of_slices_are_those_of_lanes_on_every_level() {
                 cpu.level()
             );
         }
+        erf_slice(cpu, &x, &mut out);
+        for (x, y) in x.iter().zip(&out) {
+            assert_eq!(
+                y.to_bits(),
+                <f32 as Elementary>::erf(*x).to_bits(),
+                "erf({x:e}) on {}",
+                cpu.level()
+            );
+        }
         exp2_slice(cpu, &x, &mut out);
         for (x, y) in x.iter().zip(&out) {
             assert_eq!(
@@ -505,6 +514,7 @@ fn speed() {
             Elementary::log1p Elementary::tanh Elementary::rsqrt Elementary::sin Elementary::cos Elementary::tan
             Elementary::erf);
         time("exp_slice", &mut || exp_slice(cpu, &x, &mut out));
+        time("erf_slice", &mut || erf_slice(cpu, &x, &mut out));
         time("exp2_slice", &mut || exp2_slice(cpu, &x, &mut out));
         time("div", &mut || cpu.zip(&x, &x, &mut out, <f32 as Arithmetic>::div));
         time("add", &mut || cpu.zip(&x, &x, &mut out, <f32 as Arithmetic>::add));

@@ -18,7 +18,7 @@ use bytemuck::Pod;
 
 use super::float::{Bf16, Canonical, F8E4M3, F8E5M2, F16, StoredFloat};
 use super::{single, vector};
-use crate::simd::{self, Cpu};
+use crate::simd::{self, Cpu, CpuLevel};
 
 /// The correctly rounded operations of a float type.
 pub trait Arithmetic: Pod + Send + Sync {
@@ -500,7 +500,7 @@ elementary! {
     /// Inverse hyperbolic tangent.
     atanh(x): libm::atanh, f64 libm::atanh;
     /// Error function.
-    erf(x): libm::erf, f32 single::erf;
+    erf(x): libm::erf, f32 |x| single::erf(x, fused);
     /// Complementary error function.
     erfc(x): libm::erfc, f64 libm::erfc;
 }
@@ -516,6 +516,17 @@ pub fn exp_slice(cpu: Cpu, x: &[f32], out: &mut [f32]) {
 pub fn exp2_slice(cpu: Cpu, x: &[f32], out: &mut [f32]) {
     if !simd::exp2(cpu, x, out) {
         cpu.map(x, out, <f32 as Elementary>::exp2);
+    }
+}
+
+/// `out[i] = erf(x[i])`, over the shorter length, with the CPU's vectors: as a loop over [`Elementary::erf`].
+pub fn erf_slice(cpu: Cpu, x: &[f32], out: &mut [f32]) {
+    // Compiled for a level with the instruction, this is it.
+    #[allow(clippy::disallowed_methods)]
+    let fma = |a: f32, b: f32, c: f32| a.mul_add(b, c);
+    match cpu.level() {
+        CpuLevel::Scalar => cpu.map(x, out, <f32 as Elementary>::erf),
+        _ => cpu.map(x, out, |x| single::erf(x, fma).canonical()),
     }
 }
 

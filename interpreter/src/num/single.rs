@@ -1,8 +1,8 @@
 //! The elementary functions that kernels spend their time in, for f32 and computed in f32, without branches,
 //! calls or tables, so that loops over them vectorise at full width.
 //!
-//! Sums and products alone, no fused multiply-add: the bits are the same on every CPU, with or without that
-//! instruction. Where rounding the last sum would not be enough for one unit in the last place, what an
+//! Sums and products alone, no fused multiply-add (but for [`erf`], which takes it from its caller: one instruction or
+//! an emulation): the bits are the same on every CPU, with or without that instruction. Where rounding the last sum would not be enough for one unit in the last place, what an
 //! addition lost is kept and added last (Dekker, *A floating-point technique for extending the available
 //! precision*, 1971). The polynomials have the least maximal error on their intervals, found by weighted
 //! least squares.
@@ -112,6 +112,16 @@ fn polynomial<const N: usize>(x: f32, c: [f32; N]) -> f32 {
     let mut sum = c[N - 1];
     for n in (0..N - 1).rev() {
         sum = sum * x + c[n];
+    }
+    sum
+}
+
+/// The same by fused multiply-adds.
+#[inline(always)]
+fn fused_polynomial<const N: usize>(x: f32, c: [f32; N], fma: &impl Fn(f32, f32, f32) -> f32) -> f32 {
+    let mut sum = c[N - 1];
+    for n in (0..N - 1).rev() {
+        sum = fma(sum, x, c[n]);
     }
     sum
 }
@@ -267,16 +277,17 @@ pub(super) fn tanh(x: f32) -> f32 {
     with_sign(if size < 0.7 { small } else { head + rest }, x)
 }
 
-/// Error function.
+/// Error function; `fma` is a·b + c, rounded once.
 #[inline(always)]
-pub(super) fn erf(x: f32) -> f32 {
+pub(super) fn erf(x: f32, fma: impl Fn(f32, f32, f32) -> f32) -> f32 {
     let size = magnitude(x);
-    let small = size + size * polynomial(size * size, ERF);
+    let small = fma(size, fused_polynomial(size * size, ERF, &fma), size);
     // 1 − 2^t. From 3.92 on it rounds to 1.
-    let t = polynomial(limit(size, [0.0, 4.0]) - 1.0, LOG2_ERFC);
+    let t = fused_polynomial(limit(size, [0.0, 4.0]) - 1.0, LOG2_ERFC, &fma);
     let (n, k) = nearest(t);
     let r = t - n;
     let power = power_of_two(k);
-    let large = (1.0 - power) - power * (r * (LN_2 + r * polynomial(r, EXP2)));
+    let excess = r * fma(r, fused_polynomial(r, EXP2, &fma), LN_2);
+    let large = fma(-power, excess, 1.0 - power);
     with_sign(if size < 0.86 { small } else { large }, x)
 }
