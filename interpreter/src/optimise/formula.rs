@@ -555,3 +555,96 @@ fn compare(predicate: IntPredicate, x: &Formula, y: &Formula) -> Option<Formula>
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The value for some scalars, by slot, and a lane.
+    fn at(formula: &Formula, scalars: &[i64], lane: usize) -> i64 {
+        let terms = formula
+            .terms
+            .iter()
+            .map(|&(slot, factor)| factor * scalars[slot.0 as usize]);
+        formula.base + terms.sum::<i64>() + formula.lanes.at(lane, &[])
+    }
+
+    /// 2 to 9.
+    fn lanes() -> Formula {
+        Formula {
+            base: 2,
+            lanes: Sum::range(0, 3).unwrap(),
+            range: (2, 9),
+            ..Formula::constant(0)
+        }
+    }
+
+    /// Calls with all values of two scalars, from 0 to 9 and from -3 to 5, and all of eight lanes.
+    fn all(mut each: impl FnMut(&[i64; 2], usize)) {
+        for a in 0..10 {
+            for b in -3..6 {
+                (0..8).for_each(|lane| each(&[a, b], lane));
+            }
+        }
+    }
+
+    fn scalars() -> [Formula; 2] {
+        [
+            Formula::scalar(Slot(0), (0, 9)),
+            Formula::scalar(Slot(1), (-3, 5)),
+        ]
+    }
+
+    #[test]
+    fn sums_and_products_are_those_of_values() {
+        let [a, b] = scalars();
+        let sum = a.times(8).unwrap().plus(&lanes(), 1).unwrap();
+        let sum = sum.plus(&b.times(-2).unwrap(), -1).unwrap();
+        let mut seen = (i64::MAX, i64::MIN);
+        all(|&[x, y], lane| {
+            let want = 8 * x + 2 + lane as i64 + 2 * y;
+            assert_eq!(at(&sum, &[x, y], lane), want);
+            seen = (seen.0.min(want), seen.1.max(want));
+        });
+        assert_eq!(sum.range, seen);
+        let nothing = sum.plus(&sum, -1).unwrap();
+        assert!(nothing.terms.is_empty() && nothing.lanes.constant() == Some(0));
+    }
+
+    #[test]
+    fn comparisons_are_below_zero_where_they_hold() {
+        use IntPredicate::{Eq, Sge, Sgt, Sle, Slt, Ult};
+        let [a, b] = scalars();
+        let x = a.plus(&lanes(), 1).unwrap();
+        let y = b.times(4).unwrap();
+        for (predicate, holds) in [
+            (Slt, i64::lt as fn(&i64, &i64) -> bool),
+            (Sle, i64::le),
+            (Sgt, i64::gt),
+            (Sge, i64::ge),
+        ] {
+            let mask = compare(predicate, &x, &y).unwrap();
+            all(|scalars, lane| {
+                let values = (at(&x, scalars, lane), at(&y, scalars, lane));
+                assert_eq!(at(&mask, scalars, lane) < 0, holds(&values.0, &values.1));
+            });
+        }
+        // -12 is large without a sign.
+        assert_eq!(compare(Ult, &x, &y), None);
+        assert!(compare(Ult, &x, &a).is_some());
+        assert_eq!(compare(Eq, &x, &y), None);
+    }
+
+    #[test]
+    fn what_may_wrap_around_is_not_known() {
+        let [a, _] = scalars();
+        assert!(a.times(1 << 27).unwrap().checked(Kind::I32).is_some());
+        assert_eq!(a.times(1 << 28).unwrap().checked(Kind::I32), None);
+        assert_eq!(a.times(i64::MAX / 4), None);
+        let wide = Formula::scalar(Slot(0), (0, i64::MAX));
+        assert_eq!(wide.plus(&a, 1), None);
+        // More scalars than a formula has room for.
+        let sum = (1..=MAX_TERMS as u32).try_fold(a, |sum, i| sum.plus(&Formula::scalar(Slot(i), (0, 1)), 1));
+        assert_eq!(sum, None);
+    }
+}
