@@ -1,6 +1,6 @@
 //! In what order the programs of a grid run.
 //!
-//! Most kernels' programs are independent and run in parallel, in chunks of rising program numbers. A
+//! Most kernels' programs are independent and run in parallel, in chunks that workers take as they go. A
 //! kernel that uses the result of an atomic, or loads volatile, runs on one worker in one
 //! deterministic interleaving: each program runs until it ends or goes round a loop that synchronises,
 //! then the next one does. Float atomics are applied in program order: programs run in parallel and write them
@@ -205,32 +205,35 @@ pub fn run_some(
 }
 
 fn parallel(context: &Context<'_>, programs: Range<u64>, cut: &Cut, progress: &(dyn Fn(u64) + Sync)) -> Ran {
-    let count = programs.end.saturating_sub(programs.start);
-    // Enough chunks to balance the load, few enough that taking one costs nothing beside its programs.
-    let threads = rayon::current_num_threads() as u64;
-    let chunk = (count / (threads * 32)).clamp(1, 4096);
-    let idle: Mutex<Vec<Machine<'_>>> = Mutex::new(Vec::new());
-    let totals = Mutex::new((0u64, false));
-    (0..count.div_ceil(chunk)).into_par_iter().for_each(|i| {
-        let waiting = idle.lock().ok().and_then(|mut machines| machines.pop());
-        let mut machine = waiting.unwrap_or_else(|| Machine::new(context));
-        let first = programs.start + i * chunk;
-        let (done, stopped) = run_chunk(&mut machine, first..(first + chunk).min(programs.end), cut);
-        progress(done);
-        if let Ok(mut totals) = totals.lock() {
-            totals.0 += done;
-            totals.1 |= stopped;
+    let threads = rayon::current_num_threads().max(1) as u64;
+    let next = AtomicU64::new(programs.start);
+    let ran: Mutex<Vec<(Machine<'_>, u64, bool)>> = Mutex::new(Vec::new());
+    let work = || {
+        let mut machine = Machine::new(context);
+        let (mut all, mut stopped) = (0, false);
+        while let Some(chunk) = claim(&next, programs.end, threads).filter(|_| !stopped) {
+            let (done, by_limit) = run_chunk(&mut machine, chunk, cut);
+            progress(done);
+            all += done;
+            stopped |= by_limit;
         }
-        if let Ok(mut machines) = idle.lock() {
-            machines.push(machine);
+        if let Ok(mut ran) = ran.lock() {
+            ran.push((machine, all, stopped));
         }
+    };
+    let workers = threads.min(programs.end.saturating_sub(programs.start));
+    rayon::scope(|scope| {
+        (1..workers).for_each(|_| scope.spawn(|_| work()));
+        work();
     });
     let mut sink = Sink::new(&context.memory);
-    for mut machine in idle.into_inner().unwrap_or_default() {
+    let (mut programs, mut interrupted) = (0, false);
+    for (mut machine, done, stopped) in ran.into_inner().unwrap_or_default() {
         atomic::flush(&mut machine);
         sink.merge(machine.sink);
+        programs += done;
+        interrupted |= stopped;
     }
-    let (programs, interrupted) = totals.into_inner().unwrap_or((0, true));
     Ran {
         sink,
         programs,
@@ -238,6 +241,20 @@ fn parallel(context: &Context<'_>, programs: Range<u64>, cut: &Cut, progress: &(
         cut: false,
         races: Found::default(),
     }
+}
+
+/// Most programs that a worker takes at once.
+const MOST: u64 = 4096;
+
+/// The next programs that nobody took, fewer the fewer are left: so workers end together, whatever a program costs, and
+/// taking some costs nothing beside them.
+fn claim(next: &AtomicU64, end: u64, threads: u64) -> Option<Range<u64>> {
+    let count = |first: u64| (end.saturating_sub(first) / (8 * threads)).clamp(1, MOST);
+    let taken = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |first| {
+        (first < end).then(|| (first + count(first)).min(end))
+    });
+    let first = taken.ok()?;
+    Some(first..(first + count(first)).min(end))
 }
 
 /// Runs programs one after the other: how many ended, and whether the launch was interrupted.
@@ -256,6 +273,7 @@ fn run_chunk(machine: &mut Machine<'_>, programs: Range<u64>, cut: &Cut) -> (u64
         stopped |= finish(machine, rest, cut);
         done += 1;
     }
+    machine.context.memory.shared.settle();
     (done, stopped)
 }
 
