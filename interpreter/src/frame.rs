@@ -9,6 +9,7 @@
 //! While a chain of operations runs block by block, slots from outside it are seen through a window
 //! ([`Frame::window`]): as dense lanes that begin at the block.
 
+use crate::ahead::Ahead;
 use crate::forms::{Box as MaskBox, Mask, Sum};
 use crate::kind::Lane;
 use bytemuck::{Pod, Zeroable};
@@ -151,6 +152,8 @@ pub struct Frame {
     slots: Vec<SlotData>,
     /// What is the same in all programs is there.
     pub prepared: bool,
+    /// Memory that will be read soon.
+    pub ahead: Ahead,
 }
 
 impl Frame {
@@ -159,6 +162,7 @@ impl Frame {
         Frame {
             slots: vec![SlotData::EMPTY; slots],
             prepared: false,
+            ahead: Ahead::default(),
         }
     }
 

@@ -16,6 +16,7 @@ use crate::machine::Machine;
 use crate::num::dot::DotShape;
 use crate::num::float::{Bf16, F8E4M3, F8E4M3B11Fnuz, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F16, StoredFloat};
 use crate::print;
+use crate::simd::FlatLoop;
 use crate::steps::dot::Batch;
 use crate::taint::{self, BirthDetail};
 use crate::tape::{Inst, Tape, What};
@@ -57,6 +58,18 @@ impl Suspects {
     }
 }
 
+/// Whether something holds for any lane, without leaving early: whole vectors at a time.
+struct Any<'a, T, F>(&'a [T], F);
+
+impl<T: Copy, F: Fn(T) -> bool> FlatLoop for Any<'_, T, F> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        self.0.iter().fold(false, |any, &lane| any | (self.1)(lane))
+    }
+}
+
 /// True if a lane of a tile of floats is a NaN or an infinity.
 pub fn has_special(machine: &Machine<'_>, slot: Slot, kind: Kind, lanes: usize) -> bool {
     macro_rules! scan {
@@ -64,7 +77,7 @@ pub fn has_special(machine: &Machine<'_>, slot: Slot, kind: Kind, lanes: usize) 
             let special = |bits: $t| bits & $ones == $ones;
             match machine.frame.tile::<$t>(slot, lanes) {
                 Tile::Uniform(bits) => special(bits),
-                Tile::Dense(lanes) => lanes.iter().fold(false, |any, &bits| any | special(bits)),
+                Tile::Dense(lanes) => machine.context.cpu.run(Any(lanes, special)),
             }
         }};
     }

@@ -5,7 +5,7 @@ use crate::frame::{Frame, Slot, Tile};
 use crate::kind::{Bool, Kind, Lane};
 use crate::num::float::{Bf16, F8E4M3, F8E5M2, F16, StoredFloat};
 use crate::num::int::Int;
-use crate::num::math::{Arithmetic, Elementary, exp_slice, exp2_slice};
+use crate::num::math::{Arithmetic, Elementary, erf_slice, exp_slice, exp2_slice};
 use crate::simd::{Cpu, FlatLoop};
 use tilescope_ir::OpCode;
 
@@ -459,6 +459,38 @@ fn apply<T: Lane>(each: Loop<T>, cpu: Cpu, frame: &mut Frame, ins: &[Slot], out:
     frame.put(out, buffer);
 }
 
+/// Lanes that are done between requests for more lines.
+const STRIP: usize = 512;
+
+/// The same on f32, asking for `lines` lines of what is expected to be read after each strip of lanes.
+pub fn apply_and_fetch(
+    each: Loop<f32>,
+    lines: usize,
+    cpu: Cpu,
+    frame: &mut Frame,
+    ins: &[Slot],
+    out: Slot,
+    lanes: usize,
+) {
+    if frame.ahead.is_empty() || ins.iter().all(|&slot| frame.uniform(slot).is_some()) {
+        apply(each, cpu, frame, ins, out, lanes);
+        return;
+    }
+    let mut ahead = std::mem::take(&mut frame.ahead);
+    let mut buffer = frame.take::<f32>(out, lanes);
+    let whole = tiles::<f32>(frame, ins, lanes);
+    for (i, part) in buffer.lanes::<f32>(lanes).chunks_mut(STRIP).enumerate() {
+        let strip = whole.map(|tile| match tile {
+            Tile::Uniform(x) => Tile::Uniform(x),
+            Tile::Dense(x) => Tile::Dense(&x[i * STRIP..i * STRIP + part.len()]),
+        });
+        each(cpu, &strip[..ins.len()], part);
+        ahead.pull(lines);
+    }
+    frame.put(out, buffer);
+    frame.ahead = ahead;
+}
+
 /// Lanes that are widened at once: four arrays of f32 stay in the first-level cache.
 const BLOCK: usize = 512;
 
@@ -657,6 +689,7 @@ fn by_hand(code: OpCode) -> Option<Loop<f32>> {
     match code {
         OpCode::Exp => Some(unary!(exp_slice, Elementary::exp)),
         OpCode::Exp2 => Some(unary!(exp2_slice, Elementary::exp2)),
+        OpCode::Erf => Some(unary!(erf_slice, Elementary::erf)),
         _ => None,
     }
 }

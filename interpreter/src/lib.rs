@@ -9,6 +9,7 @@
 //! same findings for any number of threads, but for what programs that race leave in memory; the races are findings.
 
 pub mod access;
+pub mod ahead;
 pub mod analysis;
 pub mod checks;
 pub mod exact;

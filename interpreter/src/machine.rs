@@ -1,6 +1,7 @@
 //! The machine: one program at a time, stepped along the tape.
 
 use crate::access::Memory;
+use crate::ahead::Strides;
 use crate::exact::Exact;
 use crate::frame::{Frame, Provenance, Slot};
 use crate::hunt::{self, Hunt};
@@ -151,6 +152,8 @@ pub struct Machine<'r> {
     pub reread: Reread,
     /// What the program wrote of storage that held nothing.
     pub own: Own,
+    /// Where loads read last.
+    strides: Strides,
 }
 
 impl<'r> Machine<'r> {
@@ -178,6 +181,7 @@ impl<'r> Machine<'r> {
             exact: Exact::default(),
             reread: Reread::default(),
             own: Own::default(),
+            strides: Strides::default(),
         }
     }
 
@@ -345,6 +349,16 @@ impl<'r> Machine<'r> {
             if inst.kills(i) && !inst.outs.contains(&slot) {
                 self.taint.set(slot, None);
             }
+        }
+    }
+
+    /// Notes that an instruction reads these bytes, which are neighbours: it may go on by the same distance.
+    #[inline]
+    pub fn expect(&mut self, at: At, allocation: usize, offset: usize, bytes: usize) {
+        if let Some(next) = self.strides.next(at.0 as usize, offset, bytes)
+            && let Some(address) = self.context.memory.shared.address(allocation, next)
+        {
+            self.frame.ahead.push(address, bytes);
         }
     }
 

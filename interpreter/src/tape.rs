@@ -11,7 +11,7 @@ use crate::kind::Kind;
 use crate::machine::{Flow, Machine, Stop};
 use crate::optimise::formula::Rule;
 use crate::optimise::place::Plain;
-use crate::steps::memory::placed::Reach;
+use crate::steps::memory::placed::{PlacedLoad, Reach};
 use std::fmt::Debug;
 use std::sync::Arc;
 use tilescope_ir::{FuncId, LocId, OpId};
@@ -124,6 +124,31 @@ pub trait Step: Debug + Send + Sync {
     /// For an access whose lanes may be done block by block: those of an instruction that is beyond doubt now.
     fn reach(&self, inst: &Inst, machine: &Machine<'_>) -> Option<Reach> {
         let _ = (inst, machine);
+        None
+    }
+
+    /// Before the lanes of an access are done block by block: what concerns all of them.
+    fn begin(&self, inst: &Inst, machine: &mut Machine<'_>, reach: &Reach) {
+        let _ = (inst, machine, reach);
+    }
+
+    /// Does the machine's batch of lanes of an access that is beyond doubt.
+    fn run_part(&self, inst: &Inst, machine: &mut Machine<'_>, reach: &Reach) {
+        let _ = (inst, machine, reach);
+    }
+
+    /// Itself, if it is a load at a known place.
+    fn placed_load(&self) -> Option<&PlacedLoad> {
+        None
+    }
+
+    /// The narrow float kind that it widens to f32, if it does nothing else.
+    fn widens(&self) -> Option<Kind> {
+        None
+    }
+
+    /// The kinds of its first operands, if it widens those of a narrow kind itself and takes them in f32, too.
+    fn widened(&mut self) -> Option<[&mut Kind; 2]> {
         None
     }
 

@@ -128,6 +128,24 @@ impl<'a> Shared<'a> {
         });
     }
 
+    /// The address of a byte, to ask for it beforehand; none where every access is shown, or makes data.
+    #[inline]
+    pub fn address(&self, allocation: usize, offset: usize) -> Option<usize> {
+        let bytes = self.allocations.get(allocation)?;
+        let plain = self.observer.is_none() && bytes.deferred.is_none() && offset < bytes.len;
+        plain.then(|| bytes.start.addr() + offset)
+    }
+
+    /// Everything this thread wrote can be seen by others.
+    #[inline]
+    pub fn settle(&self) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: every x86-64 has this instruction; it orders the streaming stores of `stream`.
+        unsafe {
+            std::arch::x86_64::_mm_sfence();
+        }
+    }
+
     /// Copies lanes out of an allocation, from a byte offset on.
     #[inline]
     pub fn read<T: Lane>(&self, allocation: usize, offset: usize, out: &mut [T]) {
@@ -189,7 +207,46 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// The same the other way round.
+    /// As [`read_rows`](Shared::read_rows), by a function of neighbouring lanes, which it gets some hundred at a time.
+    #[inline]
+    pub fn read_rows_by<T: Lane, O>(
+        &self,
+        allocation: usize,
+        offset: usize,
+        stride: usize,
+        [rows, columns]: [usize; 2],
+        (width, out): (usize, &mut [O]),
+        by: impl Fn(&[T], &mut [O]),
+    ) {
+        /// Lanes that stay in the first-level cache, beside those that become of them.
+        const ROOM: usize = 1024;
+        let mut room = [T::from_bits(0); ROOM];
+        if width == columns && columns <= ROOM {
+            let most = ROOM / columns;
+            for row in (0..rows).step_by(most) {
+                let count = most.min(rows - row);
+                let lanes = &mut room[..count * columns];
+                self.read_rows(
+                    allocation,
+                    offset + row * stride,
+                    stride,
+                    [count, columns],
+                    (columns, &mut *lanes),
+                );
+                by(lanes, &mut out[row * width..][..count * columns]);
+            }
+            return;
+        }
+        for row in 0..rows {
+            for first in (0..columns).step_by(ROOM) {
+                let lanes = &mut room[..ROOM.min(columns - first)];
+                self.read(allocation, offset + row * stride + first * size_of::<T>(), lanes);
+                by(lanes, &mut out[row * width + first..][..lanes.len()]);
+            }
+        }
+    }
+
+    /// The same as for reading, the other way round.
     #[inline]
     pub fn write_rows<T: Lane>(
         &self,
@@ -215,8 +272,15 @@ impl<'a> Shared<'a> {
         };
         let lanes = &lanes[..(rows - 1) * width + columns];
         if rows == 1 || (stride == bytes && width == columns) {
+            let from = lanes.as_ptr().cast::<u8>();
+            let streams = self.allocations[allocation].len >= LARGE && rows * bytes >= LONG;
             // SAFETY: as for `read_rows`.
-            unsafe { std::ptr::copy_nonoverlapping(lanes.as_ptr().cast::<u8>(), to, rows * bytes) }
+            unsafe {
+                match streams {
+                    true => stream(from, to, rows * bytes),
+                    false => std::ptr::copy_nonoverlapping(from, to, rows * bytes),
+                }
+            }
             return;
         }
         let from = lanes.as_ptr();
@@ -305,6 +369,55 @@ impl<'a> Shared<'a> {
     }
 }
 
+/// Bytes of an allocation that no cache is meant to keep, and of a copy into one that is worth going past them.
+const LARGE: usize = 8 << 20;
+const LONG: usize = 1024;
+
+/// Copies bytes past the caches: lines that are written whole need not be read before. Other threads see them after
+/// [`Shared::settle`].
+///
+/// # Safety
+/// Both places must have so many bytes, and not overlap.
+unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
+    let head = to.align_offset(64).min(bytes);
+    let lines = (bytes - head) / 64;
+    // SAFETY: the caller's; head, lines and the rest are all bytes, once each, and lines are aligned.
+    unsafe {
+        std::ptr::copy_nonoverlapping(from, to, head);
+        let (from, to) = (from.add(head), to.add(head));
+        for i in 0..lines {
+            stream_line(from.add(64 * i), to.add(64 * i));
+        }
+        let rest = bytes - head - 64 * lines;
+        std::ptr::copy_nonoverlapping(from.add(64 * lines), to.add(64 * lines), rest);
+    }
+}
+
+/// One line.
+///
+/// # Safety
+/// Both places must have 64 bytes, and not overlap; the second must be aligned to 64.
+#[inline(always)]
+unsafe fn stream_line(from: *const u8, to: *mut u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the caller's; every x86-64 has these instructions.
+    unsafe {
+        use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
+        let (from, to) = (from.cast::<__m128i>(), to.cast::<__m128i>());
+        let (a, b) = (_mm_loadu_si128(from), _mm_loadu_si128(from.add(1)));
+        let (c, d) = (_mm_loadu_si128(from.add(2)), _mm_loadu_si128(from.add(3)));
+        _mm_stream_si128(to, a);
+        _mm_stream_si128(to.add(1), b);
+        _mm_stream_si128(to.add(2), c);
+        _mm_stream_si128(to.add(3), d);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    // SAFETY: the caller's.
+    unsafe {
+        std::ptr::copy_nonoverlapping(from, to, 64);
+    }
+}
+
 /// Copies a row of bytes; the usual short ones without a call.
 ///
 /// # Safety
@@ -338,6 +451,76 @@ mod tests {
         shared = Shared::new(std::iter::empty());
         assert!(shared.allocations.is_empty());
         assert_eq!(a, [7 << 32, 9]);
+    }
+
+    #[test]
+    fn long_rows_of_large_allocations_arrive_whole() {
+        let mut a = vec![0u8; LARGE];
+        let mut shared = Shared::new(std::iter::once((&mut a[..], None)));
+        let lanes: Vec<u8> = (0..5000u32).map(|i| (i % 251) as u8 + 1).collect();
+        for offset in [0, 64, 100_001, LARGE - 5000] {
+            shared.write_rows::<u8>(0, offset, 0, [1, 5000], (5000, &lanes));
+            shared.settle();
+            let mut out = vec![0u8; 5000];
+            shared.read::<u8>(0, offset, &mut out);
+            assert_eq!(out, lanes, "{offset}");
+        }
+        shared = Shared::new(std::iter::empty());
+        assert!(shared.allocations.is_empty());
+        assert_eq!((a[100_000], a[105_001], a[5000]), (0, 0, 0));
+    }
+
+    /// 12 rows of 10 numbers each.
+    fn matrix(a: &mut [u32; 120]) -> Shared<'_> {
+        (0..).zip(&mut *a).for_each(|(i, x)| *x = i);
+        Shared::new(std::iter::once((bytemuck::cast_slice_mut(a), None)))
+    }
+
+    #[test]
+    fn rows_become_columns() {
+        let mut a = [0; 120];
+        let shared = matrix(&mut a);
+        for (rows, columns) in [(1, 1), (2, 3), (12, 10), (5, 10), (12, 9)] {
+            let mut out = vec![u32::MAX; 10 * 16];
+            shared.read_turned::<u32>(0, 0, 40, [rows, columns], (16, &mut out));
+            for (at, &lane) in out.iter().enumerate() {
+                let (column, row) = (at / 16, at % 16);
+                let inside = row < rows && column < columns;
+                let want = if inside {
+                    (10 * row + column) as u32
+                } else {
+                    u32::MAX
+                };
+                assert_eq!(lane, want, "{rows} by {columns}, row {row} column {column}");
+            }
+        }
+    }
+
+    #[test]
+    fn large_blocks_become_columns() {
+        let mut a: Vec<u16> = (0..40 * 50).collect();
+        let shared = Shared::new(std::iter::once((bytemuck::cast_slice_mut(&mut a), None)));
+        let mut out = vec![0u16; 50 * 40];
+        shared.read_turned::<u16>(0, 0, 100, [40, 50], (40, &mut out));
+        assert!((0..50 * 40).all(|at| out[at] == (at % 40 * 50 + at / 40) as u16));
+    }
+
+    #[test]
+    fn rows_are_read_by_a_function() {
+        let mut a = [0; 120];
+        let shared = matrix(&mut a);
+        for (rows, columns, width) in [(12, 10, 10), (3, 4, 4), (12, 7, 9), (1, 10, 10)] {
+            let mut out = vec![-1i64; 120];
+            shared.read_rows_by::<u32, i64>(0, 0, 40, [rows, columns], (width, &mut out), |from, to| {
+                to.iter_mut()
+                    .zip(from)
+                    .for_each(|(to, from)| *to = i64::from(*from));
+            });
+            for row in 0..rows {
+                let want: Vec<i64> = (0..columns).map(|column| (10 * row + column) as i64).collect();
+                assert_eq!(out[row * width..][..columns], want, "{rows} by {columns}");
+            }
+        }
     }
 
     #[test]

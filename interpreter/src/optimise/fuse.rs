@@ -324,11 +324,11 @@ fn chain(group: Group, counts: &Counts, held: &[Held], lowered: &mut Lowered) ->
             .iter_mut()
             .chain(&mut member.outs)
             .for_each(|slot| *slot = pool.of(*slot));
+        // The plain form of an access is for the whole tile.
+        let is_plain = member.step.placed_load().is_some() || member.step.effect() == Effect::Writes;
+        let is_access = member.step.is_access();
         if let Some(nested) = member.step.nested_mut() {
-            for inner in &mut nested.insts {
-                let slots = inner.ins.iter_mut().chain(&mut inner.outs);
-                slots.for_each(|slot| *slot = pool.of(*slot));
-            }
+            rename(nested, &pool, !is_plain && is_access);
         }
         member.lanes = 0;
         code.insts.push(member);
@@ -361,6 +361,20 @@ fn chain(group: Group, counts: &Counts, held: &[Held], lowered: &mut Lowered) ->
         result_bytes: places.results.iter().map(|&s| lane_bytes(lowered, s)).collect(),
     };
     Inst::new(step, places.operands, places.results, group.lanes, at)
+}
+
+/// Gives nested instructions the slots inside, and the machine's batch of lanes if they do not have their own.
+fn rename(code: &mut Code, pool: &Pool, on_batch: bool) {
+    for inner in &mut code.insts {
+        let slots = inner.ins.iter_mut().chain(&mut inner.outs);
+        slots.for_each(|slot| *slot = pool.of(*slot));
+        if on_batch {
+            inner.lanes = 0;
+        }
+        if let Some(nested) = inner.step.nested_mut() {
+            rename(nested, pool, false);
+        }
+    }
 }
 
 /// An integer kind of so many bytes.

@@ -1,8 +1,9 @@
 //! What makes a tape fast: the same values and findings from fewer, larger instructions.
 //!
 //! [`hoist`] takes what is the same in all programs out of them; [`place`] gives loads and stores that go by
-//! [`formula`] their addresses without tiles of pointers and masks; [`fuse`] joins element-wise operations to
-//! chains that run block by block. Both work on a lowered kernel before its slots are planned. A tape for the
+//! [`formula`] their addresses without tiles of pointers and masks; [`widen`] lets those of narrow floats give f32
+//! where that is wanted; [`fuse`] joins element-wise operations to
+//! chains that run block by block. All work on a lowered kernel before its slots are planned. A tape for the
 //! debugger goes without either, so that every value can be looked at; results have the same bits and findings
 //! are the same (`tests/lowerings.rs` holds them to it).
 
@@ -10,6 +11,7 @@ pub mod formula;
 pub mod fuse;
 pub mod hoist;
 pub mod place;
+pub mod widen;
 
 use crate::frame::Slot;
 use crate::lower::Lowered;
@@ -22,6 +24,7 @@ pub fn optimise(lowered: &mut Lowered, grid: [u64; 3], poison: Poison) {
     hoist::hoist(lowered);
     if poison == Poison::Zero {
         place::place(lowered, grid);
+        widen::widen(lowered);
     }
     fuse::fuse(lowered);
 }

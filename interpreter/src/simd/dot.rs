@@ -357,6 +357,10 @@ unsafe fn rows<V: Vector, const ROWS: usize, const VECTORS: usize>(of: &Operands
             tile::<V, ROWS, VECTORS>(of, row, column);
             column += VECTORS * V::LANES;
         }
+        while column + 2 * V::LANES <= of.n {
+            tile::<V, ROWS, 2>(of, row, column);
+            column += 2 * V::LANES;
+        }
         while column + V::LANES <= of.n {
             tile::<V, ROWS, 1>(of, row, column);
             column += V::LANES;
@@ -412,7 +416,7 @@ pub(crate) unsafe fn f64_avx2(of: Operands<f64>) {
 #[target_feature(enable = "avx2,fma,avx512f")]
 pub(crate) unsafe fn f32_avx512(of: Operands<f32>) {
     // SAFETY: the caller's.
-    unsafe { product::<__m512, 8, 2>(of) }
+    unsafe { product::<__m512, 6, 4>(of) }
 }
 
 /// # Safety

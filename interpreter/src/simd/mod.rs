@@ -179,6 +179,19 @@ impl Cpu {
     }
 }
 
+/// Asks for the line of an address, which need not be there, to be brought near.
+#[inline]
+pub(crate) fn prefetch(address: usize) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint, which does nothing where there is no memory; part of every x86-64.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T1>(std::ptr::without_provenance(address));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
 /// Whether the CPU has the instructions of a level.
 fn is_available(level: CpuLevel) -> bool {
     #[cfg(target_arch = "x86_64")]

@@ -3,7 +3,7 @@
 use crate::exact;
 use crate::frame::Tile;
 use crate::kind::{Bool, Kind, Lane};
-use crate::lanes::{Elementwise, Signless, elementwise as lane_loop};
+use crate::lanes::{Elementwise, Signless, apply_and_fetch, elementwise as lane_loop};
 use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
 use crate::optimise::formula::Rule;
@@ -19,6 +19,8 @@ use tilescope_ir::{Attrs, Class, Constant, Function, OpCode, OpId};
 #[derive(Debug)]
 struct Lanewise {
     apply: Elementwise,
+    /// Lines of memory to ask for beside some hundred lanes.
+    lines: usize,
 }
 
 impl Step for Lanewise {
@@ -33,14 +35,23 @@ impl Step for Lanewise {
     #[inline]
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         let lanes = inst.lanes(machine);
-        self.apply.apply(
-            machine.context.cpu,
-            &mut machine.frame,
-            &inst.ins,
-            inst.outs[0],
-            lanes,
-        );
+        let (cpu, frame) = (machine.context.cpu, &mut machine.frame);
+        match self.apply {
+            Elementwise::F32(each) if lanes > 1 => {
+                apply_and_fetch(each, self.lines, cpu, frame, &inst.ins, inst.outs[0], lanes);
+            }
+            apply => apply.apply(cpu, frame, &inst.ins, inst.outs[0], lanes),
+        }
         Ok(Flow::Next)
+    }
+}
+
+/// How many lines come from memory while some hundred lanes are computed, about.
+fn lines_beside(code: OpCode) -> usize {
+    match code {
+        OpCode::AddF | OpCode::SubF | OpCode::MulF | OpCode::MaxNumF | OpCode::MinNumF => 8,
+        OpCode::MaximumF | OpCode::MinimumF | OpCode::Fma | OpCode::NegF | OpCode::AbsF => 8,
+        _ => 32,
     }
 }
 
@@ -566,7 +577,10 @@ pub fn elementwise(lower: &mut Lower<'_>, function: &Function, op: OpId, _: Clas
             outs,
             lanes,
         ),
-        _ => lower.emit(Lanewise { apply }, ins, outs, lanes),
+        _ => lower.emit(Lanewise {
+                apply,
+                lines: lines_beside(code),
+            }, ins, outs, lanes),
     }
     Ok(())
 }

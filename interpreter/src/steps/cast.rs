@@ -55,9 +55,15 @@ macro_rules! float_types {
 #[derive(Debug)]
 struct Convert {
     apply: Apply,
+    /// The narrow float kind that it widens to f32, if that is what it does.
+    widens: Option<Kind>,
 }
 
 impl Step for Convert {
+    fn widens(&self) -> Option<Kind> {
+        self.widens
+    }
+
     fn is_pure(&self, _: &[Option<u64>]) -> bool {
         true
     }
@@ -416,6 +422,13 @@ fn from_f32<B: Lane + StoredFloat>(cpu: Cpu, frame: &mut Frame, from: Slot, out:
     frame.put(out, buffer);
 }
 
+/// The conversion of a float kind narrower than f32 to that.
+pub fn widening(from: Kind) -> Option<impl Step + 'static> {
+    let apply = float_to_float(from, Kind::F32).filter(|_| from.is_float() && from.bytes() < 4)?;
+    let widens = Some(from);
+    Some(Convert { apply, widens })
+}
+
 fn float_to_float(from: Kind, to: Kind) -> Option<Apply> {
     macro_rules! to_f32 {
         ($from:ty) => {
@@ -525,7 +538,8 @@ pub fn cast(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> 
         };
         lower.emit(step, ins, vec![out], lanes);
     } else if from.is_float() || to.is_float() {
-        lower.emit(Convert { apply }, ins, vec![out], lanes);
+        let widens = (from.is_float() && to == Kind::F32).then_some(from);
+        lower.emit(Convert { apply, widens }, ins, vec![out], lanes);
     } else {
         lower.emit(
             Widen {

@@ -32,6 +32,9 @@ pub struct Chain {
 /// Most loads and stores in a chain.
 pub const MAX_PLACED: usize = 8;
 
+/// What the accesses of a chain touch.
+type Reaches = [Option<Reach>; MAX_PLACED];
+
 impl Chain {
     /// True if something goes along with the lanes.
     fn is_followed(&self, machine: &Machine<'_>) -> bool {
@@ -39,21 +42,19 @@ impl Chain {
         machine.taint.is_active() || machine.exact.is_active() || ordered && !self.placed.is_empty()
     }
 
-    /// True if all accesses are beyond doubt, and none has to wait until another has done all of its lanes.
-    fn is_clear(&self, machine: &Machine<'_>) -> bool {
-        let mut seen: [Option<Reach>; MAX_PLACED] = Default::default();
+    /// Where all accesses are, if they are beyond doubt, and none has to wait until another has done all of its lanes.
+    fn reaches(&self, machine: &Machine<'_>) -> Option<Reaches> {
+        let mut seen: Reaches = Default::default();
         for (i, &member) in self.placed.iter().enumerate() {
             let inst = &self.code.insts[member];
-            let Some(reach) = inst.step.reach(inst, machine) else {
-                return false;
-            };
+            let reach = inst.step.reach(inst, machine)?;
             let clashes = |other: &Reach| (other.writes || reach.writes) && !other.is_apart(&reach);
             if seen[..i].iter().flatten().any(clashes) {
-                return false;
+                return None;
             }
             seen[i] = Some(reach);
         }
-        true
+        Some(seen)
     }
 
     /// All operations on whole tiles.
@@ -70,8 +71,24 @@ impl Chain {
         Ok(())
     }
 
+    /// One block.
+    fn run_block(&self, machine: &mut Machine<'_>, reaches: &Reaches) -> Result<(), Stop> {
+        let mut placed = self.placed.iter().zip(reaches.iter().flatten()).peekable();
+        for (i, inner) in self.code.insts.iter().enumerate() {
+            match placed.next_if(|placed| *placed.0 == i) {
+                Some((_, reach)) => inner.step.run_part(inner, machine, reach),
+                None => _ = inner.step.run(inner, machine)?,
+            }
+        }
+        Ok(())
+    }
+
     /// Block by block.
-    fn run_blocks(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<(), Stop> {
+    fn run_blocks(&self, inst: &Inst, machine: &mut Machine<'_>, reaches: &Reaches) -> Result<(), Stop> {
+        for (&member, reach) in self.placed.iter().zip(reaches.iter().flatten()) {
+            let inst = &self.code.insts[member];
+            inst.step.begin(inst, machine, reach);
+        }
         let outer = std::mem::replace(&mut machine.batch, self.block);
         // The chain itself has been counted.
         machine.steps += self.code.insts.len() as u64 - 1;
@@ -81,11 +98,7 @@ impl Chain {
             for (&slot, &bytes) in inst.ins.iter().zip(&self.operand_bytes) {
                 machine.frame.window(slot, first, bytes as usize);
             }
-            ran = self
-                .code
-                .insts
-                .iter()
-                .try_for_each(|inner| inner.step.run(inner, machine).map(|_| ()));
+            ran = self.run_block(machine, reaches);
             if ran.is_err() {
                 break;
             }
@@ -107,13 +120,15 @@ impl Step for Chain {
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         let is_uniform = |&slot| machine.frame.uniform(slot).is_some();
         let is_same = self.placed.is_empty() && inst.ins.iter().all(is_uniform);
-        if self.lanes <= self.block || self.is_followed(machine) || is_same || !self.is_clear(machine) {
-            self.run_whole(inst, machine)?;
-        } else {
-            self.run_blocks(inst, machine)?;
-            if self.is_followed(machine) {
-                // A lane without a value was born, or wrapped around: once more, with that.
-                self.run_whole(inst, machine)?;
+        let whole = self.lanes <= self.block || self.is_followed(machine) || is_same;
+        match (!whole).then(|| self.reaches(machine)).flatten() {
+            None => self.run_whole(inst, machine)?,
+            Some(reaches) => {
+                self.run_blocks(inst, machine, &reaches)?;
+                if self.is_followed(machine) {
+                    // A lane without a value was born, or wrapped around: once more, with that.
+                    self.run_whole(inst, machine)?;
+                }
             }
         }
         Ok(Flow::Next)

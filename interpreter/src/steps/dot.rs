@@ -236,6 +236,13 @@ struct Dot {
 }
 
 impl Step for Dot {
+    fn widened(&mut self) -> Option<[&mut Kind; 2]> {
+        match &mut self.arithmetic {
+            Arithmetic::F32 { a, b, tf32: false, .. } => Some([a, b]),
+            _ => None,
+        }
+    }
+
     fn effect(&self) -> Effect {
         Effect::None
     }

@@ -10,7 +10,7 @@
 
 use crate::access::Piece;
 use crate::forms::Sum;
-use crate::frame::{Frame, Provenance, Slot, Tensor, Tile, sign_extend};
+use crate::frame::{Frame, Provenance, Tensor, Tile, sign_extend};
 use crate::hunt;
 use crate::kind::{Kind, Lane};
 use crate::machine::{Flow, Machine, Stop};
@@ -18,6 +18,7 @@ use crate::print;
 use crate::races::Touch;
 use crate::steps::atomic;
 use crate::tape::{Code, Effect, Inst, Step};
+use crate::tensor_memory::Shared;
 use crate::with_width;
 use std::ops::Range;
 
@@ -79,10 +80,11 @@ pub struct Place {
 
 /// Active rows and columns of a place, in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Rectangle {
-    allocation: usize,
+pub struct Rectangle {
+    /// Where it lies.
+    pub allocation: usize,
     /// Byte of the first active lane.
-    offset: usize,
+    pub offset: usize,
     rows: Range<usize>,
     columns: Range<usize>,
 }
@@ -90,7 +92,8 @@ struct Rectangle {
 /// The bytes that an access touches, and which lanes are where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reach {
-    rectangle: Rectangle,
+    /// Where the lanes are.
+    pub rectangle: Rectangle,
     stride: usize,
     shape: (usize, usize),
     elem: usize,
@@ -181,7 +184,7 @@ impl Place {
     }
 
     /// What an access of this rectangle touches.
-    fn reach(&self, rectangle: Rectangle, elem: usize, writes: bool) -> Reach {
+    pub fn reach(&self, rectangle: Rectangle, elem: usize, writes: bool) -> Reach {
         let span = match rectangle.is_empty() {
             true => 0,
             false => (rectangle.rows.len() - 1) * self.stride + rectangle.columns.len() * elem,
@@ -291,118 +294,137 @@ fn window(inst: &Inst, machine: &Machine<'_>, place: &Place) -> (usize, usize) {
 impl PlacedLoad {
     /// Where the active lanes are, if all of them are beyond doubt and no other is undefined.
     #[inline]
-    fn rectangle(&self, inst: &Inst, machine: &Machine<'_>) -> Option<Rectangle> {
+    pub fn rectangle(&self, inst: &Inst, machine: &Machine<'_>) -> Option<Rectangle> {
         let found = self.place.rectangle(inst, machine, self.kind.bytes(), false)?;
         let is_whole = || found.rows.len() * found.columns.len() == self.place.rows * self.place.columns;
         (self.quiet || is_whole()).then_some(found)
     }
 
-    /// False if anything is in doubt: nothing was done.
+    /// What is to be known of the whole access, whose lanes may be done in blocks.
     #[inline]
-    fn run_as<T: Lane>(&self, inst: &Inst, machine: &mut Machine<'_>) -> bool {
-        let place = &self.place;
-        let elem = size_of::<T>();
-        let Some(all) = self.rectangle(inst, machine) else {
-            return false;
-        };
-        let out = inst.outs[0];
-        let (first, count) = window(inst, machine, place);
-        atomic::flush_before_tensor(machine, place.tensor);
-        if place.rows * place.columns == 1 && !all.is_empty() {
-            note_touch(machine, inst, place, &all, elem, Touch::Read);
+    pub fn begin(&self, inst: &Inst, machine: &mut Machine<'_>, all: &Rectangle) {
+        atomic::flush_before_tensor(machine, self.place.tensor);
+        let elem = self.kind.bytes();
+        note_touch(machine, inst, &self.place, all, elem, Touch::Read);
+        let (rows, bytes) = (all.rows.len(), all.columns.len() * elem);
+        if rows == 1 || self.place.stride == bytes {
+            machine.expect(inst.at, all.allocation, all.offset, rows * bytes);
+        }
+    }
+
+    /// Lanes in memory, as they are.
+    #[inline]
+    fn copy<T: Lane>(&self, inst: &Inst, machine: &mut Machine<'_>, all: &Rectangle) {
+        if self.place.rows * self.place.columns == 1 && !all.is_empty() {
             let mut value = T::from_bits(0);
             let shared = &machine.context.memory.shared;
             shared.read(all.allocation, all.offset, std::slice::from_mut(&mut value));
-            machine.frame.set_uniform(out, value.to_bits());
-            return true;
+            machine.frame.set_uniform(inst.outs[0], value.to_bits());
+            return;
         }
-        let part = match place.turned {
-            true => all,
-            false => all.part(place, elem, first, count),
-        };
-        note_touch(machine, inst, place, &part, elem, Touch::Read);
         let other = self.other.then(|| inst.ins[0]);
-        let mut buffer = machine.frame.take::<T>(out, count);
+        let stride = self.place.stride;
+        self.fill::<T>(
+            inst,
+            machine,
+            all,
+            |frame, lanes| other.map(|other| frame.tile::<T>(other, lanes)),
+            |shared, part, rows, out| {
+                shared.read_rows(part.allocation, part.offset, stride, rows, out);
+            },
+        );
+    }
+
+    /// Fills the lanes of the result: with what `other` says where they are not active, else by `read`.
+    #[inline]
+    pub fn fill<T: Lane>(
+        &self,
+        inst: &Inst,
+        machine: &mut Machine<'_>,
+        all: &Rectangle,
+        other: impl Fn(&Frame, usize) -> Option<Tile<'_, T>>,
+        read: impl Fn(&Shared<'_>, &Rectangle, [usize; 2], (usize, &mut [T])),
+    ) {
+        let place = &self.place;
+        let (first, count) = window(inst, machine, place);
+        let mut buffer = machine.frame.take::<T>(inst.outs[0], count);
         let lanes = buffer.lanes::<T>(count);
+        let other = other(&machine.frame, count).unwrap_or(Tile::Uniform(T::from_bits(0)));
         let shared = &machine.context.memory.shared;
         if place.turned {
-            if part.rows.len() * part.columns.len() < count {
-                fill_other(&machine.frame, other, 0..count, lanes);
+            if all.rows.len() * all.columns.len() < count {
+                fill_other(other, 0..count, lanes);
             }
-            if !part.is_empty() {
-                let start = part.columns.start * place.rows + part.rows.start;
+            if !all.is_empty() {
+                let start = all.columns.start * place.rows + all.rows.start;
                 shared.read_turned(
-                    part.allocation,
-                    part.offset,
+                    all.allocation,
+                    all.offset,
                     place.stride,
-                    [part.rows.len(), part.columns.len()],
+                    [all.rows.len(), all.columns.len()],
                     (place.rows, &mut lanes[start..]),
                 );
             }
         } else {
+            let part = all.part(place, self.kind.bytes(), first, count);
             let width = place.columns.min(count);
             let row = first / place.columns;
             let column = first % place.columns;
-            if part.rows.len() * part.columns.len() < count {
-                fill_around(&machine.frame, other, &part, (row, column, width), lanes);
+            let rows = [part.rows.len(), part.columns.len()];
+            if rows[0] * rows[1] < count {
+                fill_around(other, &part, (row, column, width), lanes);
             }
             if !part.is_empty() {
                 let start = (part.rows.start - row) * width + part.columns.start - column;
-                shared.read_rows(
-                    part.allocation,
-                    part.offset,
-                    place.stride,
-                    [part.rows.len(), part.columns.len()],
-                    (width, &mut lanes[start..]),
-                );
+                read(shared, &part, rows, (width, &mut lanes[start..]));
             }
         }
-        machine.frame.put(out, buffer);
+        machine.frame.put(inst.outs[0], buffer);
         if place.rows * place.columns == 1 {
-            let bits = machine.frame.scalar::<T>(out).to_bits();
-            machine.frame.set_uniform(out, bits);
+            let bits = machine.frame.scalar::<T>(inst.outs[0]).to_bits();
+            machine.frame.set_uniform(inst.outs[0], bits);
         }
-        true
     }
 }
 
 /// Gives lanes what they have where they are not active.
-fn fill_other<T: Lane>(frame: &Frame, other: Option<Slot>, range: Range<usize>, lanes: &mut [T]) {
-    match other.map(|other| frame.tile::<T>(other, range.end)) {
-        Some(Tile::Uniform(value)) => lanes[range].fill(value),
-        Some(Tile::Dense(values)) => lanes[range.clone()].copy_from_slice(&values[range]),
-        None => lanes[range].fill(T::from_bits(0)),
+fn fill_other<T: Lane>(other: Tile<'_, T>, range: Range<usize>, lanes: &mut [T]) {
+    match other {
+        Tile::Uniform(value) => lanes[range].fill(value),
+        Tile::Dense(values) => lanes[range.clone()].copy_from_slice(&values[range]),
     }
 }
 
 /// The same around the active part of rows of `width` lanes from (row, column) on.
 fn fill_around<T: Lane>(
-    frame: &Frame,
-    other: Option<Slot>,
+    other: Tile<'_, T>,
     part: &Rectangle,
     (row, column, width): (usize, usize, usize),
     lanes: &mut [T],
 ) {
     if part.is_empty() {
-        fill_other(frame, other, 0..lanes.len(), lanes);
+        fill_other(other, 0..lanes.len(), lanes);
         return;
     }
     let (top, bottom) = ((part.rows.start - row) * width, (part.rows.end - row) * width);
-    fill_other(frame, other, 0..top, lanes);
-    fill_other(frame, other, bottom..lanes.len(), lanes);
+    fill_other(other, 0..top, lanes);
+    fill_other(other, bottom..lanes.len(), lanes);
     let (left, right) = (part.columns.start - column, part.columns.end - column);
     if right - left < width {
         for start in (top..bottom).step_by(width) {
-            fill_other(frame, other, start..start + left, lanes);
-            fill_other(frame, other, start + right..start + width, lanes);
+            fill_other(other, start..start + left, lanes);
+            fill_other(other, start + right..start + width, lanes);
         }
     }
 }
 
 impl Step for PlacedLoad {
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
-        let done = !is_followed(machine) && with_width!(self.kind, T => self.run_as::<T>(inst, machine));
-        if done {
+        if !is_followed(machine)
+            && let Some(all) = self.rectangle(inst, machine)
+        {
+            self.begin(inst, machine, &all);
+            with_width!(self.kind, T => self.copy::<T>(inst, machine, &all));
             return Ok(Flow::Next);
         }
         let plain = &self.plain.insts[0];
@@ -423,6 +445,18 @@ impl Step for PlacedLoad {
     fn reach(&self, inst: &Inst, machine: &Machine<'_>) -> Option<Reach> {
         let rectangle = self.rectangle(inst, machine)?;
         Some(self.place.reach(rectangle, self.kind.bytes(), false))
+    }
+
+    fn begin(&self, inst: &Inst, machine: &mut Machine<'_>, reach: &Reach) {
+        PlacedLoad::begin(self, inst, machine, &reach.rectangle);
+    }
+
+    fn run_part(&self, inst: &Inst, machine: &mut Machine<'_>, reach: &Reach) {
+        with_width!(self.kind, T => self.copy::<T>(inst, machine, &reach.rectangle));
+    }
+
+    fn placed_load(&self) -> Option<&PlacedLoad> {
+        Some(self)
     }
 
     fn is_access(&self) -> bool {
@@ -462,20 +496,25 @@ impl PlacedStore {
         apart.then_some(found)
     }
 
-    /// False if anything is in doubt: nothing was done.
+    /// What is to be known of the whole access, whose lanes may be done in blocks.
     #[inline]
-    fn run_as<T: Lane>(&self, inst: &Inst, machine: &mut Machine<'_>) -> bool {
+    fn begin(&self, inst: &Inst, machine: &mut Machine<'_>, all: &Rectangle) {
+        let elem = self.kind.bytes();
+        atomic::flush_before_tensor(machine, self.place.tensor);
+        machine.wrote = true;
+        note(machine, all, self.place.stride, all.columns.len() * elem);
+        note_touch(machine, inst, &self.place, all, elem, Touch::Write);
+    }
+
+    /// Copies lanes to memory.
+    #[inline]
+    fn copy<T: Lane>(&self, inst: &Inst, machine: &mut Machine<'_>, all: &Rectangle) {
         let place = &self.place;
         let elem = size_of::<T>();
-        let Some(all) = self.rectangle(inst, machine) else {
-            return false;
-        };
         let (first, count) = window(inst, machine, place);
-        atomic::flush_before_tensor(machine, place.tensor);
-        machine.wrote = true;
         let part = all.part(place, elem, first, count);
         if part.is_empty() {
-            return true;
+            return;
         }
         let memory = &machine.context.memory;
         let (columns, rows) = (part.columns.len(), part.rows.len());
@@ -512,15 +551,12 @@ impl PlacedStore {
                 );
             }
         }
-        note(machine, &part, place.stride, columns * elem);
-        note_touch(machine, inst, place, &part, elem, Touch::Write);
-        true
     }
 }
 
 /// True if something goes along with the lanes, or more is to be known of accesses than where they are.
 #[inline]
-fn is_followed(machine: &Machine<'_>) -> bool {
+pub fn is_followed(machine: &Machine<'_>) -> bool {
     machine.taint.is_active()
         || machine.exact.is_active()
         || machine.ordered.is_some()
@@ -546,18 +582,20 @@ fn note_touch(
         true => (1, part.rows.len() * part.columns.len()),
         false => (part.rows.len(), part.columns.len()),
     };
+    let piece = Piece {
+        lane: 0,
+        count,
+        allocation: part.allocation,
+        tensor: place.tensor,
+        offset: part.offset,
+    };
     let mut noted = std::mem::take(&mut machine.sink.noted);
-    for i in 0..rows {
-        let piece = Piece {
-            lane: 0,
-            count,
-            allocation: part.allocation,
-            tensor: place.tensor,
-            offset: part.offset + i * place.stride,
-        };
-        memory
-            .races
-            .note(memory, &mut noted, elem, piece, inst.at, touch, machine.linear);
+    let (races, program) = (&memory.races, machine.linear);
+    if together {
+        races.note(memory, &mut noted, elem, piece, inst.at, touch, program);
+    } else {
+        let rows = [rows, place.stride];
+        races.note_rows(memory, &mut noted, elem, piece, rows, inst.at, touch, program);
     }
     machine.sink.noted = noted;
 }
@@ -565,23 +603,21 @@ fn note_touch(
 /// Notes rows as written.
 #[inline]
 fn note(machine: &mut Machine<'_>, part: &Rectangle, stride: usize, bytes: usize) {
-    let Some(log) = &mut machine.sink.written[part.allocation] else {
-        return;
-    };
-    if stride == bytes || part.rows.len() == 1 {
-        log.add(part.offset as u64, (part.offset + part.rows.len() * bytes) as u64);
-        return;
-    }
-    for i in 0..part.rows.len() {
-        let start = part.offset + i * stride;
-        log.add(start as u64, (start + bytes) as u64);
+    if let Some(log) = &mut machine.sink.written[part.allocation]
+        && !part.is_empty()
+    {
+        let [start, bytes, stride, rows] = [part.offset, bytes, stride, part.rows.len()].map(|n| n as u64);
+        log.add_rows(start, bytes, stride, rows);
     }
 }
 
 impl Step for PlacedStore {
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
-        let done = !is_followed(machine) && with_width!(self.kind, T => self.run_as::<T>(inst, machine));
-        if done {
+        if !is_followed(machine)
+            && let Some(all) = self.rectangle(inst, machine)
+        {
+            self.begin(inst, machine, &all);
+            with_width!(self.kind, T => self.copy::<T>(inst, machine, &all));
             return Ok(Flow::Next);
         }
         let plain = &self.plain.insts[0];
@@ -598,6 +634,14 @@ impl Step for PlacedStore {
     fn reach(&self, inst: &Inst, machine: &Machine<'_>) -> Option<Reach> {
         let rectangle = self.rectangle(inst, machine)?;
         Some(self.place.reach(rectangle, self.kind.bytes(), true))
+    }
+
+    fn begin(&self, inst: &Inst, machine: &mut Machine<'_>, reach: &Reach) {
+        PlacedStore::begin(self, inst, machine, &reach.rectangle);
+    }
+
+    fn run_part(&self, inst: &Inst, machine: &mut Machine<'_>, reach: &Reach) {
+        with_width!(self.kind, T => self.copy::<T>(inst, machine, &reach.rectangle));
     }
 
     fn is_access(&self) -> bool {

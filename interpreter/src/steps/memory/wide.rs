@@ -1,0 +1,120 @@
+//! A load at a known place of floats narrower than f32, widened at once: nothing narrow is kept.
+//!
+//! Made by [`crate::optimise::widen`] of a load and the conversion or matrix product that alone uses it. Where the
+//! load is in doubt both instructions run one after the other.
+
+use crate::frame::{Frame, Tile};
+use crate::kind::{Kind, Lane};
+use crate::machine::{Flow, Machine, Stop};
+use crate::num::float::{Bf16, F16, StoredFloat};
+use crate::steps::memory::placed::{PlacedLoad, Reach, Rectangle, is_followed};
+use crate::tape::{Code, Effect, Inst, Step};
+
+/// A load and its conversion; operands are the load's.
+#[derive(Debug)]
+pub struct WideLoad {
+    /// The load, without its plain form.
+    pub load: PlacedLoad,
+    /// The load and the conversion, as two instructions.
+    pub code: Code,
+}
+
+/// True for kinds that are widened so.
+pub fn is_narrow(kind: Kind) -> bool {
+    matches!(kind, Kind::F16 | Kind::Bf16)
+}
+
+impl WideLoad {
+    /// Where the active lanes are, if all is beyond doubt, and the others are all alike.
+    #[inline]
+    fn rectangle(&self, inst: &Inst, machine: &Machine<'_>) -> Option<Rectangle> {
+        let alike = !self.load.other || machine.frame.uniform(inst.ins[0]).is_some();
+        self.load.rectangle(inst, machine).filter(|_| alike)
+    }
+
+    #[inline]
+    fn copy(&self, inst: &Inst, machine: &mut Machine<'_>, all: &Rectangle) {
+        match self.load.kind {
+            Kind::F16 => self.copy_as::<F16>(inst, machine, all),
+            _ => self.copy_as::<Bf16>(inst, machine, all),
+        }
+    }
+
+    fn copy_as<T: Lane + StoredFloat>(&self, inst: &Inst, machine: &mut Machine<'_>, all: &Rectangle) {
+        let cpu = machine.context.cpu;
+        let stride = self.load.place.stride;
+        let other = |frame: &Frame| {
+            let bits = self.load.other.then(|| frame.uniform(inst.ins[0])).flatten();
+            T::from_bits(bits.unwrap_or(0)).to_f32()
+        };
+        self.load.fill::<f32>(
+            inst,
+            machine,
+            all,
+            |frame, _| Some(Tile::Uniform(other(frame))),
+            |shared, part, rows, out| {
+                let widen = |narrow: &[T], wide: &mut [f32]| T::widen_slice(cpu, narrow, wide);
+                shared.read_rows_by(part.allocation, part.offset, stride, rows, out, widen);
+            },
+        );
+    }
+}
+
+impl Step for WideLoad {
+    fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        if !is_followed(machine)
+            && let Some(all) = self.rectangle(inst, machine)
+        {
+            self.load.begin(inst, machine, &all);
+            self.copy(inst, machine, &all);
+            return Ok(Flow::Next);
+        }
+        machine.steps -= 1;
+        let ran = machine.run_nested(&self.code);
+        machine.at = inst.at;
+        ran.map(|()| Flow::Next)
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Reads
+    }
+
+    fn name(&self) -> String {
+        String::from("PlacedLoad, widened,")
+    }
+
+    /// The nested instructions carry births.
+    fn taint(&self, _: &Inst, _: &mut Machine<'_>) {}
+
+    /// So do they with what wrapped around.
+    fn exact(&self, _: &Inst, _: &mut Machine<'_>) {}
+
+    fn reach(&self, inst: &Inst, machine: &Machine<'_>) -> Option<Reach> {
+        let rectangle = self.rectangle(inst, machine)?;
+        Some(self.load.place.reach(rectangle, self.load.kind.bytes(), false))
+    }
+
+    fn begin(&self, inst: &Inst, machine: &mut Machine<'_>, reach: &Reach) {
+        self.load.begin(inst, machine, &reach.rectangle);
+    }
+
+    fn run_part(&self, inst: &Inst, machine: &mut Machine<'_>, reach: &Reach) {
+        self.copy(inst, machine, &reach.rectangle);
+    }
+
+    fn is_access(&self) -> bool {
+        true
+    }
+
+    fn is_placed(&self) -> bool {
+        true
+    }
+
+    fn nested(&self) -> Option<&Code> {
+        Some(&self.code)
+    }
+
+    fn nested_mut(&mut self) -> Option<&mut Code> {
+        Some(&mut self.code)
+    }
+}
