@@ -48,6 +48,7 @@ pub mod tensor_memory;
 pub use tilescope_launch::view;
 pub mod written;
 
+use rayon::prelude::*;
 use std::sync::atomic::AtomicBool;
 use tilescope_diagnostics::{Check, Error, Finding, Printed, Result};
 use tilescope_ir::attrs::{ReduceKind, RmwKind};
@@ -327,8 +328,12 @@ impl<'m> Prepared<'m> {
         memory.specials = false;
         let (max_steps, cpu) = (self.options.max_steps, self.options.cpu);
         let context = machine::Context::new(tape, self.launch.grid, memory, max_steps, cpu);
-        for program in std::mem::take(&mut sink.suspects).programs() {
-            let mut found = schedule::run_hunting(&context, program, &hunt);
+        let programs: Vec<u64> = std::mem::take(&mut sink.suspects).programs().collect();
+        let hunted = programs.into_par_iter();
+        let all: Vec<sink::Sink> = hunted
+            .map(|program| schedule::run_hunting(&context, program, &hunt))
+            .collect();
+        for mut found in all {
             found
                 .entries
                 .retain(|key, _| matches!(key.check, Check::NanBorn | Check::InfBorn));
