@@ -78,8 +78,8 @@ impl Generator {
             return true;
         }
         let mut kind = RmwKind::ALL[self.draw.below(RmwKind::ALL.len())];
-        if kind == RmwKind::Fadd && self.exact {
-            // Subnormal sums are each engine's own.
+        if kind == RmwKind::Fadd && (self.exact || self.nesting > 0) {
+            // Subnormal sums are each engine's own, and the twin counts one sum for each program.
             kind = RmwKind::Add;
         }
         if kind == RmwKind::Fadd {

@@ -272,12 +272,17 @@ impl Generator {
         };
         let tensor = self.tensor(scalar, count * self.programs(), fill, role);
         let pointers = self.pointers(tensor, offsets);
+        // More than one thread may load an element, and another one store it: barriers stand between.
         if role == Role::InOut && self.draw.percent(40) {
+            self.barrier(OpCode::GpuBarrier);
             self.loaded(pointers, mask, ty);
+            self.barrier(OpCode::GpuBarrier);
         }
         self.b.store(pointers, value, mask);
         if mask.is_none() && self.draw.percent(25) {
+            self.barrier(OpCode::GpuBarrier);
             self.loaded(pointers, None, ty);
+            self.barrier(OpCode::GpuBarrier);
         }
     }
 

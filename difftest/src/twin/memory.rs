@@ -116,7 +116,7 @@ impl Rewriter<'_> {
         if kind == RmwKind::Fadd
             && let Some(number) = self.b.ty(value.value).elem().and_then(Elem::scalar)
         {
-            error = self.any_order(value, number);
+            error = self.any_order(value, old, number);
         }
         let data = &f.ops[op];
         let rest: Vec<ValueId> = self.operands(f, op)?.iter().skip(2).map(|s| s.value).collect();
@@ -140,7 +140,8 @@ impl Rewriter<'_> {
     }
 
     /// The error that a summand brings to a sum over programs in any order: each of them adds at most once to a place.
-    fn any_order(&mut self, value: Shadow, number: Scalar) -> ValueId {
+    /// Sums are as large as what was there and all summands together; `old` is that in one order.
+    fn any_order(&mut self, value: Shadow, old: ValueId, number: Scalar) -> ValueId {
         let mut count = self.b.num_programs(Axis::X);
         for axis in [Axis::Y, Axis::Z] {
             let more = self.b.num_programs(axis);
@@ -148,11 +149,18 @@ impl Rewriter<'_> {
         }
         let count = self.b.cast(OpCode::SiToFp, count, Scalar::F64);
         let count = self.fitted(count, self.b.ty(value.wide));
+        let old = match number {
+            Scalar::F64 => old,
+            _ => self.b.cast(OpCode::ExtF, old, Scalar::F64),
+        };
         let mut w = self.wide();
         let size = w.abs(value.wide);
         let size = w.add(size, value.error);
-        let units = w.times(count, rounding::unit(number));
+        let units = w.times(count, 2.0 * rounding::unit(number));
         let rounding = w.mul(size, units);
+        let old = w.abs(old);
+        let own = w.times(old, rounding::unit(number));
+        let rounding = w.add(rounding, own);
         w.add(value.error, rounding)
     }
 
