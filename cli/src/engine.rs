@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use rayon::prelude::{IndexedParallelIterator, ParallelIterator, ParallelSlice, ParallelSliceMut};
 use tilescope_debugger::{Opening, Session};
 use tilescope_diagnostics::render::Sources;
 use tilescope_diagnostics::{Check, Error, Finding, Launched, OutputSummary, Source};
@@ -576,6 +577,9 @@ fn run_one(prepared: &Prepared<'_>, launch: &Launch, memory: &mut Memory, how: &
     Ok(ran)
 }
 
+/// Bytes that a thread puts back at a time.
+const RESTORED: usize = 1 << 20;
+
 /// The bytes of all allocations, for launches that are run again on the same data.
 struct Snapshot(Vec<Vec<u8>>, Vec<Vec<(u64, u64)>>);
 
@@ -601,9 +605,15 @@ impl Snapshot {
             allocation.written.clone_from(written);
         }
         for (allocation, before) in memory.allocations.iter_mut().zip(&self.0) {
-            if allocation.bytes[..] != before[..] {
-                allocation.bytes.copy_from_slice(before);
-            }
+            let parts = allocation
+                .bytes
+                .par_chunks_mut(RESTORED)
+                .zip(before.par_chunks(RESTORED));
+            parts.for_each(|(bytes, before)| {
+                if bytes != before {
+                    bytes.copy_from_slice(before);
+                }
+            });
         }
     }
 }
