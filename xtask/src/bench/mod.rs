@@ -28,11 +28,11 @@ usage: cargo xtask bench [OPTION...] [NAME...]
   --skip-triton    without Triton's interpreter, which takes minutes
   --reuse-triton   with what an earlier run on this machine measured of Triton's interpreter
   --budget SECONDS of Triton's interpreter per launch (30)
-  --repeats N      timed launches, of which the median counts (7)
+  --repeats N      timed launches, of which the median counts (15)
   --threads N      of every side but Triton's interpreter (all cores)
   --binary PATH    this tilescope, instead of building one
   --write          put the table into docs/benchmarks.md
-  --plot           time against size instead, as docs/benchmarks.svg
+  --plot           time against size, as docs/benchmarks.svg: alone, or beside --write
   --examples       the built-in examples instead, beside Triton's interpreter alone";
 
 /// What the command line asks for.
@@ -89,7 +89,10 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         threads: options.threads,
     };
     if options.plot {
-        return plot::run(root, &target.join("bench/plot"), &tilescope);
+        plot::run(root, &target.join("bench/plot"), &tilescope)?;
+        if !options.write {
+            return Ok(());
+        }
     }
     let python = options
         .python
@@ -198,7 +201,7 @@ fn parse(args: &[String]) -> Result<Options> {
     let mut options = Options {
         python: None,
         triton: Triton::Run,
-        repeats: 7,
+        repeats: 15,
         threads: None,
         budget_s: 30.0,
         binary: None,

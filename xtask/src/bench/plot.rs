@@ -64,6 +64,13 @@ pub fn run(root: &Path, folder: &Path, tilescope: &Tilescope) -> Result<()> {
     let path = root.join(PICTURE);
     std::fs::write(&path, picture(&lines)).with_context(|| format!("cannot write {PICTURE}"))?;
     println!("wrote {PICTURE}");
+    let each = |size: u64| {
+        let programs = lines.first()?.iter().find(|point| point.0 == size as f64)?;
+        Some(programs.1 / programs.0 * 1e9)
+    };
+    if let (Some(few), Some(many)) = (each(1 << 16), each(LARGEST_GRID)) {
+        println!("a program of one element: {few:.1} ns in a grid of 2^16, {many:.1} ns in one of 2^22");
+    }
     Ok(())
 }
 

@@ -1,7 +1,8 @@
 //! The sides of the comparison: Triton's interpreter, PyTorch eager, and ours.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -127,6 +128,8 @@ pub struct Ours {
     pub programs: u64,
     /// What the checks found.
     pub findings: Vec<String>,
+    /// Most memory that one launch in a process of its own took, in bytes, where the system tells.
+    pub peak: Option<f64>,
 }
 
 impl Tilescope {
@@ -138,6 +141,7 @@ impl Tilescope {
             .as_array()
             .context("the report has no findings")?;
         Ok(Ours {
+            peak: self.peak(launch)?,
             checked: seconds(&checked)?,
             unchecked: seconds(&unchecked)?,
             programs: checked["programs"]
@@ -153,6 +157,27 @@ impl Tilescope {
     /// Median seconds of a launch with all checks.
     pub fn check(&self, launch: &Path) -> Result<f64> {
         seconds(&self.launched("check", &[], launch)?)
+    }
+
+    /// Most memory of a process that checks a launch once: what Linux says of it last.
+    fn peak(&self, launch: &Path) -> Result<Option<f64>> {
+        let mut process = Command::new(&self.binary)
+            .args(["check", "--format", "json"])
+            .arg(launch)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .with_context(|| format!("cannot run {}", self.binary.display()))?;
+        let status = format!("/proc/{}/status", process.id());
+        let mut most = None;
+        while process.try_wait()?.is_none() {
+            let text = std::fs::read_to_string(&status).unwrap_or_default();
+            let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok());
+            most = kib.map(|kib| kib * 1024.0).or(most);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(most)
     }
 
     /// The report of a launch, run once to warm up and then as often as is asked for.

@@ -14,8 +14,8 @@ const BEGIN: &str = "<!-- cargo xtask bench: begin -->\n";
 const END: &str = "<!-- cargo xtask bench: end -->\n";
 
 const HEAD: &str = "\
-| kernel | Triton's interpreter | PyTorch eager | `tilescope check` | Triton ÷ ours | ours ÷ PyTorch | goal | | checks cost |
-|---|---:|---:|---:|---:|---:|---|---|---:|
+| kernel | Triton's interpreter | PyTorch eager | `tilescope check` | Triton ÷ ours | ours ÷ PyTorch | goal | | checks cost | memory, of arguments |
+|---|---:|---:|---:|---:|---:|---|---|---:|---:|
 ";
 
 /// One row.
@@ -31,13 +31,22 @@ pub fn line(row: &Row, threads: usize) -> String {
     let (goal, reached) = goal(row, threads);
     let reached = reached.map_or("", |reached| if reached { "✓" } else { "✗" });
     format!(
-        "| {} | {} | {} | {} | {times} | {ratio} | {goal} | {reached} | {:+.0} % |",
+        "| {} | {} | {} | {} | {times} | {ratio} | {goal} | {reached} | {:+.0} % | {} |",
         row.name,
         other(row.triton),
         other(row.torch),
         seconds(ours),
         (ours / row.ours.unchecked - 1.0) * 100.0,
+        memory(row),
     )
+}
+
+/// What a launch took and what its tensors take, in megabytes.
+fn memory(row: &Row) -> String {
+    let arguments = goals::of(&row.name).arguments;
+    row.ours.peak.map_or(String::from("–"), |peak| {
+        format!("{:.0} of {:.0} MB", peak / 1e6, arguments / 1e6)
+    })
 }
 
 /// The goal of a row in words, and whether it is reached, as far as that was measured.
@@ -82,6 +91,19 @@ pub fn table(rows: &[Row], threads: usize, machine: &str, versions: Option<Strin
             most * 100.0,
             row.name,
             CHECKS * 100.0
+        );
+    }
+    let (times, more) = goals::MEMORY;
+    let allowed = |r: &Row| times * goals::of(&r.name).arguments + more;
+    let shares = rows.iter().filter_map(|r| Some((r.ours.peak? / allowed(r), r)));
+    if let Some((most, row)) = shares.max_by(|a, b| a.0.total_cmp(&b.0)) {
+        let _ = writeln!(
+            table,
+            "- A process takes at most {:.0} % of the memory that it may, `{}` (the goal is {times:.0} times the \
+             arguments and {:.0} MB).",
+            most * 100.0,
+            row.name,
+            more / 1e6
         );
     }
     if let Some(row) = rows.iter().find(|r| r.name == "vadd-4194304")
