@@ -1,9 +1,10 @@
-//! Tasks for developers: `cargo xtask ci | bless | tidy | ops | language | screens | keys | bench | gpu | fuzz`.
+//! Tasks for developers: `cargo xtask ci | bless | tidy | ops | language | screens | keys | bench | fuzz | mutants | gpu`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
 mod gpu;
 mod language;
+mod mutants;
 mod nvrtc;
 mod ops;
 mod screens;
@@ -28,6 +29,8 @@ usage: cargo xtask TASK
             docs/benchmarks.md
   fuzz      make random kernels and run them by all paths: --minutes M [--seed S] [--shard I/N] [--out DIR] |
             --replay FILE.launch.toml | --merge A.json B.json ...; exit status 1 where paths disagree
+  mutants   plant faults in the examples and count those that are found: [--binary FILE] [--cases N] [--seed S]
+            [--write] [NAME...], see docs/mutation-score.md
   gpu       build the folder that tests and times the GPU backend on a machine with a GPU: [--dev]";
 
 fn main() -> ExitCode {
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
         "keys" => screens::time(&root()),
         "bench" => bench::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         "fuzz" => return fuzz(),
+        "mutants" => mutants::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         "gpu" => gpu::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         _ => {
             eprintln!("{USAGE}");
