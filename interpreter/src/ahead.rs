@@ -60,7 +60,7 @@ impl Ahead {
 
 /// Where each load read last.
 #[derive(Debug, Clone, Default)]
-pub struct Strides(Vec<usize>);
+pub struct Strides(Vec<Option<usize>>);
 
 impl Strides {
     /// Where load number `which` is expected to read next, now that it reads `bytes` bytes at an offset; none if
@@ -71,9 +71,9 @@ impl Strides {
             return None;
         }
         if self.0.len() <= which {
-            self.0.resize(which + 1, offset);
+            self.0.resize(which + 1, None);
         }
-        let last = std::mem::replace(&mut self.0[which], offset);
+        let last = self.0[which].replace(offset)?;
         let step = offset.wrapping_sub(last);
         let is_apart = (step as isize).unsigned_abs() >= bytes;
         is_apart.then(|| offset.wrapping_add(step))
