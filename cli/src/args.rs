@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
-use tilescope_interpreter::target::{TARGETS, Target};
 use tilescope_interpreter::poison::Poison;
+use tilescope_interpreter::target::{TARGETS, Target};
 
 const AFTER_HELP: &str = "\
 A LAUNCH is a launch file (NAME.launch.toml) or the name of a built-in example (see `tilescope kernels`).

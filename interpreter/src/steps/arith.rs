@@ -577,10 +577,15 @@ pub fn elementwise(lower: &mut Lower<'_>, function: &Function, op: OpId, _: Clas
             outs,
             lanes,
         ),
-        _ => lower.emit(Lanewise {
+        _ => lower.emit(
+            Lanewise {
                 apply,
                 lines: lines_beside(code),
-            }, ins, outs, lanes),
+            },
+            ins,
+            outs,
+            lanes,
+        ),
     }
     Ok(())
 }

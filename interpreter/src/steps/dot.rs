@@ -238,7 +238,9 @@ struct Dot {
 impl Step for Dot {
     fn widened(&mut self) -> Option<[&mut Kind; 2]> {
         match &mut self.arithmetic {
-            Arithmetic::F32 { a, b, tf32: false, .. } => Some([a, b]),
+            Arithmetic::F32 {
+                a, b, tf32: false, ..
+            } => Some([a, b]),
             _ => None,
         }
     }

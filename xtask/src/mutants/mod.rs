@@ -58,8 +58,8 @@ struct Options {
 struct Score {
     /// Ids of what `check` found.
     check: Vec<String>,
-    /// What `diff` found, in its words.
-    diff: Option<String>,
+    /// Ids of what `diff` found.
+    diff: Vec<String>,
     /// Cases until then, and more cases until it was small.
     cases: u64,
     shrinking: u64,
@@ -130,16 +130,27 @@ impl Options {
 
     fn score(&self, launch: &Path) -> Result<Score> {
         let check = self.report("check", &["--deny", "warnings"], launch)?;
+        let options = ["--no-write", "--cases", &self.cases, "--seed", &self.seed];
         let started = Instant::now();
-        let diff = self.report("diff", &["--cases", &self.cases, "--seed", &self.seed], launch)?;
+        let diff = self.report("diff", &options, launch)?;
         let seconds = started.elapsed().as_secs_f64();
-        let found = &diff["found"];
+        let notes = notes(&diff);
+        let after = |head: &str| notes.iter().find_map(|note| note.strip_prefix(head));
+        let number = |text: &str| {
+            text.split(' ')
+                .find_map(|word| word.parse().ok())
+                .unwrap_or_default()
+        };
+        let made_small = after("first seen in: ").and_then(|first| first.split_once("(made small in "));
         Ok(Score {
             check: serious(&check),
-            diff: found["what"].as_str().map(String::from),
-            cases: diff["cases"].as_u64().unwrap_or_default(),
-            shrinking: found["shrinking"].as_u64().unwrap_or_default(),
-            smallest: found["case"].as_str().unwrap_or_default().to_string(),
+            diff: serious(&diff),
+            cases: notes
+                .iter()
+                .find(|note| note.contains(" cases run"))
+                .map_or(0, |note| number(note)),
+            shrinking: made_small.map_or(0, |(_, runs)| number(runs)),
+            smallest: after("smallest case: ").unwrap_or_default().to_string(),
             seconds,
         })
     }
@@ -159,6 +170,12 @@ impl Options {
         }
         serde_json::from_slice(&output.stdout).with_context(|| format!("{command} printed no JSON"))
     }
+}
+
+/// What a report of one launch notes: of `diff`, the smallest case and how it was found.
+fn notes(report: &Value) -> Vec<&str> {
+    let notes = report["launches"][0]["notes"].as_array();
+    notes.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 /// Ids of the errors and warnings of a report, each once.
@@ -234,23 +251,21 @@ impl Mutant {
 }
 
 fn row(number: usize, mutant: &Mutant, score: &Score) -> String {
-    let check = match score.check.as_slice() {
+    let ids = |ids: &[String]| match ids {
         [] => String::from("–"),
         ids => ids.join(", "),
     };
-    let diff = match &score.diff {
-        Some(what) => format!(
-            "{what} | {} + {} | {}",
-            score.cases, score.shrinking, score.smallest
-        ),
-        None => format!("– | {} | ", score.cases),
-    };
     format!(
-        "| {} | {} | {} | {} | {check} | {diff} | {:.1} |",
+        "| {} | {} | {} | {} | {} | {} | {} + {} | {} | {:.1} |",
         number + 1,
         mutant.launch,
         mutant.kind,
         mutant.change(),
+        ids(&score.check),
+        ids(&score.diff),
+        score.cases,
+        score.shrinking,
+        score.smallest,
         score.seconds
     )
 }
@@ -259,7 +274,7 @@ fn row(number: usize, mutant: &Mutant, score: &Score) -> String {
 fn table(rows: &[(&Mutant, Score, String)], options: &Options) -> String {
     let count = |found: &dyn Fn(&Score) -> bool| rows.iter().filter(|(_, score, _)| found(score)).count();
     let by_check = |score: &Score| !score.check.is_empty();
-    let by_diff = |score: &Score| score.diff.is_some();
+    let by_diff = |score: &Score| !score.diff.is_empty();
     let either = |score: &Score| by_check(score) || by_diff(score);
     let found = count(&either);
     let mut text = format!(
