@@ -237,7 +237,7 @@ pub fn run_all(opened: &Opened, ways: &[(String, Options)]) -> Result<Result<Lef
                         .find(|f| !a.contains(f))
                         .or(a.iter().find(|f| !b.contains(f)));
                     return Err(differ(
-                        &path,
+                        path,
                         format!("other findings: {}", other.map_or("", |f| f)),
                     ));
                 }

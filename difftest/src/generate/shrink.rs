@@ -215,8 +215,8 @@ fn not_carried(f: &mut Function, block: BlockId, op: OpId, variant: usize) -> Op
     let instead = match data.code {
         OpCode::For => *data.operands.get(3 + variant)?,
         _ => {
-            let regions = data.regions.iter().filter_map(|&r| f.regions[r].blocks.first());
-            let end = *f.blocks[*regions.last()?].ops.last()?;
+            let mut regions = data.regions.iter().filter_map(|&r| f.regions[r].blocks.first());
+            let end = *f.blocks[*regions.next_back()?].ops.last()?;
             let value = *f.ops[end].operands.get(variant)?;
             let Def::Result(definition, _) = f.values[value].def else {
                 return None;
