@@ -41,7 +41,7 @@ impl Poison {
                 match (kind, float(kind)) {
                     (Kind::Bool, _) => random & 1,
                     (_, None) => random & ones,
-                    (_, Some(float)) => float.one | random & (ones / 2 + 1 | float.mantissa),
+                    (_, Some(float)) => float.one | random & ((ones / 2 + 1) | float.mantissa),
                 }
             }
         }

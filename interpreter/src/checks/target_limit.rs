@@ -22,8 +22,11 @@ const ALIGNMENT: i64 = 16;
 /// Rules about the launch as a whole.
 const LAUNCH: &[fn(&Reporter<'_>, &Target) -> Vec<Finding>] = &[grid, threads, types, descriptors];
 
-/// Rules about one operation: what is wrong with it, and what helps.
-const OPERATION: &[fn(&Target, &Function, OpId) -> Option<(String, &'static str)>] = &[dot, rows, block];
+/// A rule about one operation: what is wrong with it, and what helps.
+type Rule = fn(&Target, &Function, OpId) -> Option<(String, &'static str)>;
+
+/// All of these.
+const OPERATION: &[Rule] = &[dot, rows, block];
 
 /// What the target refuses of a launch, before anything is run.
 pub fn findings(reporter: &Reporter<'_>, target: &Target) -> Vec<Finding> {

@@ -229,11 +229,11 @@ impl Moment<'_, '_, '_> {
 
     /// The steps that led to a lane of the result of an operation that was executed before a moment, that one the last.
     pub fn chain_of_result(&self, at: At, before: Tick, lane: usize, most: usize) -> Vec<Chain> {
-        let insts = self.code.stepping.tape.code.insts.iter();
-        let last = insts.enumerate().filter(|(_, inst)| inst.at == at).last();
-        let Some(position) = last.map(|(position, _)| position as u32) else {
+        let insts = &self.code.stepping.tape.code.insts;
+        let Some(position) = insts.iter().rposition(|inst| inst.at == at) else {
             return Vec::new();
         };
+        let position = position as u32;
         let Some((_, op, origin)) = self.code.op(position) else {
             return Vec::new();
         };
