@@ -6,7 +6,7 @@
 //! counts as the same thread; what a program updates by atomics is not followed, and neither are stores beyond
 //! 2^18 separate runs between two barriers.
 //!
-//! Only for storage that a load may meet an earlier store in are the accesses of a kernel followed by [`Note`]s.
+//! Only for storage that a load may meet an earlier store in are the accesses of a kernel followed by `Note`s.
 
 use crate::access::Access;
 use crate::analysis::rereads::is_barrier;

@@ -1,6 +1,6 @@
 //! `target-limit`: what runs here, and is refused where the launch is meant to run (`--target`).
 //!
-//! A rule is a function of [`LAUNCH`] or [`OPERATION`]; what it asks of the GPU stands in [`crate::target`]. Only a
+//! A rule is a function of `LAUNCH` or `OPERATION`; what it asks of the GPU stands in [`crate::target`]. Only a
 //! descriptor made in the kernel is judged while programs run, by its real base and strides.
 //!
 //! Each rule is exact: what it tells is refused by CUDA or by Triton 3.9 on that target, whatever the data. Missed:

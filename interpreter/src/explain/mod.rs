@@ -1,7 +1,7 @@
 //! Explanations of findings: the operations, with values, that led from the arguments to the faulty lane.
 //!
 //! Nothing of it is computed while a launch runs. Afterwards the one program of a finding runs again, on the tape for
-//! stepping, and is watched ([`record`]) until the finding is made; from there its values are followed back ([`walk`]). What
+//! stepping, and is watched (`record`) until the finding is made; from there its values are followed back (`walk`). What
 //! it reads is what it read before: where programs read nothing that the launch writes, they run on what it left, without
 //! storing; else the launch runs again on its arguments as they were, up to that program. Which lane raced is found
 //! in the same way.

@@ -156,7 +156,10 @@ pub fn words(name: &str, shape: &[i64], chosen: &[Stripes]) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::single_range_in_vec_init, reason = "holes are lists of ranges, some of one")]
+#[allow(
+    clippy::single_range_in_vec_init,
+    reason = "holes are lists of ranges, some of one"
+)]
 mod tests {
     use super::*;
 
