@@ -120,6 +120,20 @@ impl Wide<'_> {
         self.unless(over, f64::INFINITY, error)
     }
 
+    /// The error of a sum of terms whose magnitudes add up to `sizes`, all roundings counted in `base`. Terms may cancel in
+    /// the end, and overflow on the way.
+    pub(super) fn summed(&mut self, wide: ValueId, sizes: ValueId, base: ValueId, number: Scalar) -> ValueId {
+        // The last rounding is one of those counted; what is left of the rule is overflow.
+        let error = self.rounded(wide, base, number, 0.0, 0.0);
+        if number == Scalar::F64 {
+            return error;
+        }
+        let reach = self.add(sizes, base);
+        let limit = self.constant(reach, rounding::largest(number));
+        let over = self.compare(FloatPredicate::Ogt, reach, limit);
+        self.unless(over, f64::INFINITY, error)
+    }
+
     /// The error that a monotone function makes of its operand's.
     pub(super) fn monotone(&mut self, code: OpCode, operand: (ValueId, ValueId), result: ValueId) -> ValueId {
         let (x, error) = operand;

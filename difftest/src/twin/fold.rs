@@ -99,8 +99,7 @@ impl Rewriter<'_> {
         let mut w = self.wide();
         let own = w.times(sizes, f64::from(depth) * rounding::unit(number));
         let base = w.add(of_summands, own);
-        // The last rounding is one of those counted; what is left of the rule is overflow.
-        let error = w.rounded(wide, base, number, 0.0, 0.0);
+        let error = w.summed(wide, sizes, base, number);
         self.set(f, op, 0, Shadow::float(value, wide, error));
         Ok(())
     }
@@ -140,8 +139,14 @@ impl Rewriter<'_> {
             let size = this.wide().abs(s.wide);
             let error = match cut > 0.0 {
                 true => {
-                    let more = this.wide().times(size, cut);
-                    this.wide().add(s.error, more)
+                    // Of a subnormal number, digits are cut at the place where those of the least normal one are.
+                    let mut w = this.wide();
+                    let least = w.constant(size, f64::from(f32::MIN_POSITIVE));
+                    let reach = w.max(size, least);
+                    let more = w.times(reach, cut);
+                    let none = w.is_zero(size);
+                    let more = w.unless(none, 0.0, more);
+                    w.add(s.error, more)
                 }
                 false => s.error,
             };
@@ -159,7 +164,7 @@ impl Rewriter<'_> {
         let mut w = self.wide();
         let own = w.times(sizes, 2.0 * (terms as f64 + 2.0) * rounding::unit(output));
         let base = w.add(base, own);
-        let error = w.rounded(wide, base, output, 0.0, 0.0);
+        let error = w.summed(wide, sizes, base, output);
         self.set(f, op, 0, Shadow::float(value, wide, error));
         Ok(())
     }
