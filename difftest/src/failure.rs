@@ -21,6 +21,10 @@ pub enum Relation {
     Order,
     /// Independence of what lies in padding.
     Padding,
+    /// Another engine.
+    Engine,
+    /// Another engine with another number of warps, where the launch's own number gives no fault.
+    Warps,
 }
 
 /// A case that is wrong.
@@ -67,6 +71,16 @@ impl Failure {
             Relation::Padding => {
                 format!("`{name}` depends on bytes that are no element of any argument {count}")
             }
+            Relation::Engine => format!(
+                "`{name}` on {} is farther from the {} than rounding explains {count}",
+                difference.paths.0, difference.paths.1
+            ),
+            Relation::Warps => {
+                format!(
+                    "`{name}` depends on the number of warps {count}: {}",
+                    difference.paths.0
+                )
+            }
             _ => format!("`{name}` differs from the expected values {count}"),
         };
         let mut finding = Finding::new(check, kernel, message);
@@ -100,6 +114,38 @@ impl Failure {
         }
     }
 
+    /// An engine's own checks found errors where the interpreter's found none.
+    pub(crate) fn of_engine(relation: Relation, engine: &str, findings: Vec<Finding>) -> Failure {
+        let failure = Failure {
+            relation,
+            findings,
+            difference: None,
+        };
+        failure.said_of(engine)
+    }
+
+    /// A kernel was stopped by an engine, or did not end there.
+    pub(crate) fn of_lost(engine: &str, why: &str, kernel: &str) -> Failure {
+        let mut finding = Finding::new(Check::OutputMismatch, kernel, format!("on {engine} {why}"));
+        finding.severity = Severity::Error;
+        finding.help = Some(String::from(
+            "the interpreter's checks find no fault in it: please report this case as a bug",
+        ));
+        Failure {
+            relation: Relation::Engine,
+            findings: vec![finding],
+            difference: None,
+        }
+    }
+
+    /// The same, with the engine's name before what was found.
+    pub(crate) fn said_of(mut self, engine: &str) -> Failure {
+        for finding in &mut self.findings {
+            finding.message = format!("on {engine}: {}", finding.message);
+        }
+        self
+    }
+
     /// True if another failure is of the same kind.
     pub fn is_like(&self, other: &Failure) -> bool {
         let check = |failure: &Failure| {
@@ -120,6 +166,9 @@ fn help(relation: Relation) -> &'static str {
         }
         Relation::Order => {
             "a result must not depend on which program runs first: look for stores to one element, or for what a program does with an atomic's old value"
+        }
+        Relation::Engine | Relation::Warps => {
+            "the interpreter agrees with the twin here: either what was compiled is wrong, or the kernel relies on what no GPU promises (an order of threads, memory that others write)"
         }
         Relation::Padding => "mask the lanes that lie between rows or past the end",
         Relation::Checks | Relation::Expected => {

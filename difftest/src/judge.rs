@@ -8,6 +8,7 @@
 //! | `[expect]` | each output within the twin's bound, or the file's tolerance where that is wider |
 //! | another value of a tunable parameter; another order of the programs | outputs within both bounds |
 //! | other bytes in padding | the same bits |
+//! | other engines, with the launch's number of warps and another | each output within the twin's bound |
 //!
 //! Elements of which a bound says nothing are not judged by it, but counted.
 
@@ -21,6 +22,7 @@ use tilescope_launch::{Bound, Dtype, Files, LaunchFile, Memory, Oracle, Role, Te
 use tilescope_oracle::{Accumulation, Expectation, Numbers, References, Rule, expectations};
 
 use crate::compare::{Difference, Tightness, compare};
+use crate::engine::Engine;
 use crate::failure::{Failure, Relation};
 use crate::relations;
 use crate::search::Verdict;
@@ -59,6 +61,8 @@ pub struct Bench<'a> {
     pub references: References<'a>,
     /// The paths.
     pub paths: Paths,
+    /// Engines beside the interpreter.
+    pub engines: &'a [&'a dyn Engine],
     /// How the interpreter runs; checks and lowering are chosen here.
     pub options: Options,
     /// Differences allowed beside the bounds: relative to the right value, and absolute.
@@ -88,6 +92,8 @@ pub struct Judged {
     pub notes: Vec<String>,
     /// True if it was stopped.
     pub interrupted: bool,
+    /// True if an engine was lost: no more cases can be judged.
+    pub lost: bool,
 }
 
 impl Judged {
@@ -99,11 +105,11 @@ impl Judged {
         }
     }
 
-    fn ended(&self) -> bool {
+    pub(crate) fn ended(&self) -> bool {
         self.interrupted || self.failure.is_some()
     }
 
-    fn note(&mut self, note: String) {
+    pub(crate) fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
@@ -160,8 +166,9 @@ impl Bench<'_> {
         judged.interrupted = interrupted;
         if findings.iter().any(|f| f.severity == Severity::Error) {
             judged.found(findings);
+            return Ok(judged);
         }
-        if interrupted || judged.failure.is_some() {
+        if interrupted {
             return Ok(judged);
         }
         if self.paths.interpreter {
@@ -169,7 +176,9 @@ impl Bench<'_> {
         }
         let bounded = self.bounded(subject, &memory, &mut judged)?;
         let ran = Ran { memory, bounded };
-        self.against_twin(subject, &ran, given, &mut judged);
+        if self.paths.twin {
+            self.against_twin(subject, &ran, given, &mut judged);
+        }
         for expectation in &expected {
             if !judged.ended() {
                 self.against_expected(subject, expectation, &ran, given, &mut judged)?;
@@ -185,6 +194,9 @@ impl Bench<'_> {
             && !judged.ended()
         {
             self.against_other(subject, &ran, (other, words), &mut judged)?;
+        }
+        if !judged.ended() {
+            self.on_engines(subject, &ran, &findings, seed, &mut judged)?;
         }
         Ok(judged)
     }
@@ -216,7 +228,7 @@ impl Bench<'_> {
     }
 
     /// What the command line allows beside the bound.
-    fn asked(&self, right: f64) -> f64 {
+    pub(crate) fn asked(&self, right: f64) -> f64 {
         self.atol + self.rtol * right.abs()
     }
 
@@ -307,7 +319,8 @@ impl Bench<'_> {
         memory: &Memory,
         judged: &mut Judged,
     ) -> Result<Option<Vec<Bounded>>> {
-        if !self.paths.twin {
+        // Other engines have its bound.
+        if !self.paths.twin && self.engines.is_empty() {
             return Ok(None);
         }
         let options = self.plain();
@@ -401,7 +414,7 @@ pub(crate) fn outputs(subject: &Subject) -> Vec<&Tensor> {
         .collect()
 }
 
-fn accumulation(subject: &Subject) -> Accumulation {
+pub(crate) fn accumulation(subject: &Subject) -> Accumulation {
     let of_each = subject.kernels.iter().map(|(module, _)| Accumulation::of(module));
     of_each.fold(Accumulation::None, |all, one| match (all, one) {
         (Accumulation::Tf32, _) | (_, Accumulation::Tf32) => Accumulation::Tf32,
@@ -442,7 +455,7 @@ fn given(subject: &Subject, memory: &Memory) -> Given {
 }
 
 /// A bound, made as wide as was asked for; one that says nothing stays so.
-fn widened(bound: f64, asked: f64) -> f64 {
+pub(crate) fn widened(bound: f64, asked: f64) -> f64 {
     match bound.is_nan() {
         true => bound,
         false => bound.max(asked),

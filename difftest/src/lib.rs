@@ -9,6 +9,7 @@
 
 pub mod case;
 mod compare;
+mod engine;
 mod failure;
 pub mod generate;
 pub mod judge;
@@ -17,5 +18,6 @@ mod search;
 pub mod twin;
 
 pub use compare::{Difference, Tightness, compare};
+pub use engine::{Ended, Engine};
 pub use failure::{Failure, Relation};
 pub use search::{Found, Judge, Outcome, Verdict, search};

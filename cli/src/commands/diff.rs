@@ -194,6 +194,7 @@ fn bench<'a>(args: &Diff, opened: &'a Opened) -> Result<Bench<'a>, Refused> {
             reference: given(Path::Reference),
             file: given(Path::File),
         },
+        engines: &[],
         options: Options {
             threads: args.threads.map(|n| n as usize),
             max_steps: args.max_steps,

@@ -1,0 +1,187 @@
+//! Engines beside the interpreter: a GPU, what a GPU once computed. Each runs a case twice, with the launch's own number of
+//! warps and with another one, and must stay within the bound of the float64 twin; where nothing rounds, it must leave the
+//! interpreter's numbers.
+
+use tilescope_diagnostics::{Check, Error, Finding, Result, Severity};
+use tilescope_launch::Memory;
+use tilescope_oracle::{Numbers, Rule};
+
+use crate::compare::compare;
+use crate::failure::{Failure, Relation};
+use crate::judge::{Bench, Judged, Ran, Subject, accumulation, outputs, widened};
+use crate::relations::numbers;
+
+/// Something that runs kernels. One case after the other; what it keeps between them is its own affair.
+pub trait Engine {
+    /// Its name, as `--paths` and reports have it.
+    fn name(&self) -> &str;
+
+    /// Numbers of warps of which each case takes one, beside the launch's own; none where there are no warps.
+    fn warps(&self) -> &[u32];
+
+    /// Runs all launches of a subject on its memory, with so many warps to a program instead of what the launches say.
+    ///
+    /// # Errors
+    /// What ends the search: an engine that is broken, or not there.
+    fn run(&self, subject: &Subject, warps: Option<u32>, memory: &mut Memory) -> Result<Ended>;
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// To the end; with what the engine's own checks found.
+    Ran(Vec<Finding>),
+    /// It does not run this kernel so, and why.
+    Refused(Box<Error>),
+    /// The user would not wait.
+    Interrupted,
+    /// The kernel did not end, or was stopped for what it did: in words. The engine runs nothing more.
+    Lost(String),
+}
+
+/// Which run of an engine.
+struct Run<'e> {
+    engine: &'e dyn Engine,
+    warps: Option<u32>,
+}
+
+impl Run<'_> {
+    fn words(&self) -> String {
+        let name = self.engine.name();
+        match self.warps {
+            None => name.to_string(),
+            Some(1) => format!("{name} with 1 warp"),
+            Some(warps) => format!("{name} with {warps} warps"),
+        }
+    }
+
+    fn relation(&self) -> Relation {
+        match self.warps {
+            None => Relation::Engine,
+            Some(_) => Relation::Warps,
+        }
+    }
+}
+
+/// True for findings of lanes to which no engine needs to give the same value.
+fn leaves_undefined(finding: &Finding) -> bool {
+    matches!(
+        finding.check,
+        Check::DivByZero | Check::FloatToIntRange | Check::UndefinedLane | Check::UninitLoad
+    )
+}
+
+impl Bench<'_> {
+    /// Every engine on the case; `findings` are the interpreter's.
+    pub(crate) fn on_engines(
+        &self,
+        subject: &Subject,
+        ran: &Ran,
+        findings: &[Finding],
+        seed: u64,
+        judged: &mut Judged,
+    ) -> Result<()> {
+        if findings.iter().any(leaves_undefined) && !self.engines.is_empty() {
+            judged.note(String::from(
+                "lanes without a defined value (see `tilescope check`): not compared between engines",
+            ));
+            return Ok(());
+        }
+        for &engine in self.engines {
+            let warps = engine.warps();
+            let drawn = (seed as usize)
+                .checked_rem(warps.len())
+                .and_then(|at| warps.get(at));
+            for warps in [None].into_iter().chain(drawn.map(|&warps| Some(warps))) {
+                if judged.ended() {
+                    return Ok(());
+                }
+                self.on_engine(subject, ran, &Run { engine, warps }, judged)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn on_engine(&self, subject: &Subject, ran: &Ran, run: &Run<'_>, judged: &mut Judged) -> Result<()> {
+        let mut memory = subject.bound.allocate(self.files, self.limit)?;
+        match run.engine.run(subject, run.warps, &mut memory)? {
+            Ended::Ran(findings) => {
+                if findings.iter().any(|f| f.severity == Severity::Error) {
+                    judged.failure = Some(Failure::of_engine(run.relation(), &run.words(), findings));
+                    return Ok(());
+                }
+            }
+            Ended::Refused(why) => {
+                judged.note(format!("not run on {}: {}", run.words(), why.message));
+                return Ok(());
+            }
+            Ended::Interrupted => {
+                judged.interrupted = true;
+                return Ok(());
+            }
+            Ended::Lost(why) => {
+                judged.lost = true;
+                judged.failure = Some(Failure::of_lost(&run.words(), &why, subject.kernel()));
+                return Ok(());
+            }
+        }
+        match &ran.bounded {
+            Some(_) => self.within_bounds(subject, ran, run, &memory, judged),
+            None => return self.near_interpreter(subject, ran, run, &memory, judged),
+        }
+        Ok(())
+    }
+
+    fn within_bounds(
+        &self,
+        subject: &Subject,
+        ran: &Ran,
+        run: &Run<'_>,
+        memory: &Memory,
+        judged: &mut Judged,
+    ) {
+        for bounded in ran.bounded.iter().flatten() {
+            let got = numbers(&bounded.tensor, memory);
+            let compared = compare(
+                &bounded.tensor,
+                (&run.words(), "float64 twin"),
+                &got,
+                &bounded.wide,
+                |i| widened(bounded.error[i], self.asked(bounded.wide[i])),
+            );
+            if judged.take(run.relation(), compared, subject.kernel()) {
+                return;
+            }
+        }
+    }
+
+    /// Where there is no twin: the tolerance of the output's type.
+    fn near_interpreter(
+        &self,
+        subject: &Subject,
+        ran: &Ran,
+        run: &Run<'_>,
+        memory: &Memory,
+        judged: &mut Judged,
+    ) -> Result<()> {
+        let too_large = |why: String| Error::unsupported(format!("cannot compare the outputs: {why}"));
+        for tensor in outputs(subject) {
+            let got = Numbers::of(tensor, memory, usize::MAX).map_err(too_large)?;
+            let wanted = Numbers::of(tensor, &ran.memory, usize::MAX).map_err(too_large)?;
+            let rule = Rule {
+                dtype: tensor.dtype,
+                accumulation: accumulation(subject),
+                rtol: None,
+                atol: None,
+            };
+            let mismatch = tilescope_oracle::compare(&got, &wanted, rule).map_err(too_large)?;
+            if let Some(mismatch) = mismatch {
+                let mut failure = Failure::of_mismatch(mismatch, subject.kernel(), tensor);
+                failure.relation = run.relation();
+                judged.failure = Some(failure.said_of(&run.words()));
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
