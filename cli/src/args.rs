@@ -335,6 +335,9 @@ pub struct Diff {
     /// Stop a program after this many operations
     #[arg(long, value_name = "N", default_value_t = 100_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub max_steps: u64,
+    /// Which findings count.
+    #[command(flatten)]
+    pub judge: JudgeOptions,
     /// Where kernels are.
     #[command(flatten)]
     pub sources: SourceOptions,

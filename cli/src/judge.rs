@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use tilescope_diagnostics::render::Sources;
 use tilescope_diagnostics::{
-    Check, Error, Launched, Pattern, Result, Rule, Severity, Source, Suppressed, Suppressions, Unused, Whose,
-    closest,
+    Check, Error, Finding, Launched, Pattern, Result, Rule, Severity, Source, Suppressed, Suppressions,
+    Unused, Whose, closest,
 };
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -52,15 +52,23 @@ impl Judge<'_> {
 
     /// Takes out what is suppressed, and makes errors of what is denied. Gives comments that are wrong, each once.
     pub fn judge(&mut self, launched: &mut Launched, opened: &Opened, launch: usize) -> Vec<Box<Error>> {
+        let errors = self.learn(&launched.kernel, opened, launch);
+        self.suppressions.apply(launched, &opened.texts(launch));
+        launched
+            .findings
+            .iter_mut()
+            .for_each(|finding| self.deny(finding));
+        errors
+    }
+
+    /// Reads the comments in the source of a launch. Gives those that are wrong, each once.
+    pub fn learn(&mut self, kernel: &str, opened: &Opened, launch: usize) -> Vec<Box<Error>> {
         let texts = opened.texts(launch);
         let mut errors = Vec::new();
         for (file, lines) in opened.lines(launch) {
             if let Some(source) = texts.text(&file) {
                 let is_run = |line: u32| lines.contains(&line);
-                errors.extend(
-                    self.suppressions
-                        .read_comments(&source, &launched.kernel, &is_run),
-                );
+                errors.extend(self.suppressions.read_comments(&source, kernel, &is_run));
             }
         }
         errors.retain(|error| {
@@ -68,17 +76,24 @@ impl Judge<'_> {
             let place = label.map_or_else(Default::default, |l| (l.source.name.clone(), l.range.start));
             self.told.insert((error.message.clone(), place.0, place.1))
         });
-        self.suppressions.apply(launched, &texts);
-        for finding in &mut launched.findings {
-            let is_denied = |denied: &Denied| match denied {
-                Denied::Warnings => finding.severity == Severity::Warning,
-                Denied::Check(check) => finding.check == *check,
-            };
-            if self.denied.iter().any(is_denied) {
-                finding.severity = Severity::Error;
-            }
-        }
         errors
+    }
+
+    /// Takes out what is known to be suppressed, and makes errors of what is denied.
+    pub fn sift(&self, findings: &mut Vec<Finding>, opened: &Opened, launch: usize) {
+        let texts = opened.texts(launch);
+        findings.retain(|finding| !self.suppressions.silences(finding, &texts));
+        findings.iter_mut().for_each(|finding| self.deny(finding));
+    }
+
+    fn deny(&self, finding: &mut Finding) {
+        let is_denied = |denied: &Denied| match denied {
+            Denied::Warnings => finding.severity == Severity::Warning,
+            Denied::Check(check) => finding.check == *check,
+        };
+        if self.denied.iter().any(is_denied) {
+            finding.severity = Severity::Error;
+        }
     }
 
     /// Suppressions that silenced nothing.

@@ -151,6 +151,11 @@ impl Suppressions {
         launched.suppressed.extend(silenced);
     }
 
+    /// True if a rule silences this finding; none counts as used by that.
+    pub fn silences(&self, finding: &Finding, sources: &dyn Sources) -> bool {
+        self.rules.iter().any(|(rule, _)| rule.is_about(finding, sources))
+    }
+
     /// Those that silenced nothing.
     pub fn unused(&self) -> Vec<Unused> {
         let unused = self.rules.iter().filter(|(_, used)| !used);

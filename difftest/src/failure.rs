@@ -25,6 +25,8 @@ pub enum Relation {
     Engine,
     /// Another engine with another number of warps, where the launch's own number gives no fault.
     Warps,
+    /// Independence of what lanes hold that nothing gave a value.
+    Undefined,
 }
 
 /// A case that is wrong.
@@ -80,6 +82,9 @@ impl Failure {
                     "`{name}` depends on the number of warps {count}: {}",
                     difference.paths.0
                 )
+            }
+            Relation::Undefined => {
+                format!("`{name}` depends on lanes that nothing gave a value {count}")
             }
             _ => format!("`{name}` differs from the expected values {count}"),
         };
@@ -171,6 +176,9 @@ fn help(relation: Relation) -> &'static str {
             "the interpreter agrees with the twin here: either what was compiled is wrong, or the kernel relies on what no GPU promises (an order of threads, memory that others write)"
         }
         Relation::Padding => "mask the lanes that lie between rows or past the end",
+        Relation::Undefined => {
+            "a load whose mask is off leaves its lanes undefined: give it `other=`, or leave those lanes out of what follows"
+        }
         Relation::Checks | Relation::Expected => {
             "the places tell: one block points to its mask, all elements to the formula or a stride"
         }

@@ -1,9 +1,11 @@
 //! Relations that need no second path: what an output must not depend on.
 //!
 //! - the value of a tunable parameter, and the order of the programs: within the bounds of both runs;
-//! - what lies in padding, between the elements of a view and around it: bit by bit.
+//! - what lies in padding, between the elements of a view and around it, and what lanes hold that nothing gave a value: bit by
+//!   bit.
 
 use tilescope_diagnostics::{Result, Severity};
+use tilescope_interpreter::poison::Poison;
 use tilescope_interpreter::{Options, Prepared, Which};
 use tilescope_launch::{Memory, Tensor};
 use tilescope_oracle::Numbers;
@@ -111,18 +113,40 @@ impl Bench<'_> {
             judged.interrupted = true;
             return Ok(());
         }
-        for tensor in outputs(subject) {
-            if ran.memory.gather(tensor, 0, u64::MAX) == memory.gather(tensor, 0, u64::MAX) {
-                continue;
-            }
-            let (got, other) = (numbers(tensor, &ran.memory), numbers(tensor, &memory));
-            let compared = compare(tensor, ("zeros there", "other bytes there"), &got, &other, |_| {
-                0.0
-            });
-            if judged.take(Relation::Padding, compared, subject.kernel()) {
-                break;
-            }
+        let paths = ("zeros there", "other bytes there");
+        same_bits(subject, &ran.memory, &memory, (Relation::Padding, paths), judged);
+        Ok(())
+    }
+
+    /// Other values in lanes that nothing gave one: those that a mask turns off in a load without `other`.
+    pub(crate) fn with_other_undefined(
+        &self,
+        subject: &Subject,
+        ran: &Ran,
+        seed: u64,
+        judged: &mut Judged,
+    ) -> Result<()> {
+        let poison = match seed % 2 {
+            0 => Poison::Nan,
+            _ => Poison::Random,
+        };
+        let options = Options {
+            poison,
+            ..self.plain()
+        };
+        let (memory, _, interrupted) = self.run(subject, options)?;
+        if interrupted {
+            judged.interrupted = true;
+            return Ok(());
         }
+        let paths = ("zeros there", "other values there");
+        same_bits(
+            subject,
+            &ran.memory,
+            &memory,
+            (Relation::Undefined, paths),
+            judged,
+        );
         Ok(())
     }
 
@@ -130,6 +154,26 @@ impl Bench<'_> {
         Options {
             checks: false,
             ..self.options
+        }
+    }
+}
+
+/// Compares the outputs of two runs, bit by bit.
+fn same_bits(
+    subject: &Subject,
+    mine: &Memory,
+    their: &Memory,
+    (relation, paths): (Relation, (&str, &str)),
+    judged: &mut Judged,
+) {
+    for tensor in outputs(subject) {
+        if mine.gather(tensor, 0, u64::MAX) == their.gather(tensor, 0, u64::MAX) {
+            continue;
+        }
+        let (got, other) = (numbers(tensor, mine), numbers(tensor, their));
+        let compared = compare(tensor, paths, &got, &other, |_| 0.0);
+        if judged.take(relation, compared, subject.kernel()) {
+            break;
         }
     }
 }

@@ -95,6 +95,7 @@ impl<'a> Judging<'a> {
             kernel,
             space,
             bench: Bench {
+                sift: &|_, _| (),
                 files: &NoFiles,
                 references: REFERENCES,
                 paths,

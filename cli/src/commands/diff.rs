@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use tilescope_diagnostics::render::text;
-use tilescope_diagnostics::{Error, Launched, Report, Severity};
+use tilescope_diagnostics::{Error, Finding, Launched, Report, Severity};
 use tilescope_difftest::case::{Case, Space, block_sizes};
 use tilescope_difftest::judge::{Bench, Paths, Subject};
 use tilescope_difftest::{Failure, Found, Judge, Outcome, Verdict, search};
@@ -14,6 +14,7 @@ use super::{quoted, refuse};
 use crate::args::{Diff, Format, Global, Path};
 use crate::engine::{self, Opened, Refused, Template, available_memory, cpu};
 use crate::interrupt;
+use crate::judge::Judge as Sieve;
 use crate::kept::Kept;
 use crate::report::{Files, Out, document};
 use crate::status::Status;
@@ -89,12 +90,20 @@ fn look(args: &Diff, template: &Template<'_>) -> Result<Done, Refused> {
         false => Kept::of(&args.launch, args.out.as_deref())?,
     };
     let opened = template.bind(&Overrides::default())?;
+    let (mut judge, mut wrong) = Sieve::new(&args.judge);
+    for (index, launch) in opened.bound.launches.iter().enumerate() {
+        wrong.extend(judge.learn(&launch.kernel, &opened, index));
+    }
+    if !wrong.is_empty() {
+        return Err(Refused(wrong));
+    }
+    let sift = |launch: usize, findings: &mut Vec<Finding>| judge.sift(findings, &opened, launch);
     let constants = opened.bound.constexprs.iter().flatten().map(|(_, value)| value);
     let space = Space::of(&template.file, &args.dtypes, &block_sizes(constants))?;
     let mut judging = Judging {
         template,
         space: &space,
-        bench: bench(args, &opened)?,
+        bench: bench(args, &opened, &sift)?,
         notes: Vec::new(),
         refused: Vec::new(),
         interrupted: false,
@@ -183,7 +192,11 @@ fn look(args: &Diff, template: &Template<'_>) -> Result<Done, Refused> {
     })
 }
 
-fn bench<'a>(args: &Diff, opened: &'a Opened) -> Result<Bench<'a>, Refused> {
+fn bench<'a>(
+    args: &Diff,
+    opened: &'a Opened,
+    sift: &'a dyn Fn(usize, &mut Vec<Finding>),
+) -> Result<Bench<'a>, Refused> {
     let given = |path: Path| args.paths.is_empty() || args.paths.contains(&path);
     Ok(Bench {
         files: &opened.files,
@@ -206,6 +219,7 @@ fn bench<'a>(args: &Diff, opened: &'a Opened) -> Result<Bench<'a>, Refused> {
         atol: args.atol,
         limit: available_memory(),
         cancel: interrupt::flag(),
+        sift,
     })
 }
 

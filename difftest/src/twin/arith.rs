@@ -1,6 +1,8 @@
 //! Arithmetic of the twin: f64 operations on shadows, and the bounds that go with them.
 //!
-//! A bound that is infinite or NaN says that nothing is known; NaN is never dropped on the way.
+//! A bound that is infinite or NaN says that nothing is known: infinite where a number is larger than its type holds, so
+//! that the kernel's own is infinite; NaN where another path may decide otherwise, or the bound itself ends nowhere. Neither
+//! is dropped on the way, and NaN wins.
 
 use tilescope_ir::attrs::FloatPredicate;
 use tilescope_ir::{Elem, FunctionBuilder, OpCode, Scalar, Type, ValueId};
@@ -66,12 +68,29 @@ impl Wide<'_> {
         self.0.select(condition, constant, value)
     }
 
-    /// `error` where something is known of the operand, infinite where nothing is: a path may have NaN there, which even a
-    /// function with bounded results keeps.
+    /// `error` where something is known of the operand, the operand's own where nothing is: a path may have NaN there, which
+    /// even a function with bounded results keeps.
     pub(super) fn if_known(&mut self, operand: ValueId, error: ValueId) -> ValueId {
         let infinite = self.constant(error, f64::INFINITY);
         let known = self.compare(FloatPredicate::Olt, operand, infinite);
-        self.0.select(known, error, infinite)
+        self.0.select(known, error, operand)
+    }
+
+    /// `error`, NaN where the condition is true; infinite where it is and a number is `lost` in any case.
+    fn unless_over(&mut self, over: ValueId, lost: ValueId, error: ValueId) -> ValueId {
+        let infinite = self.constant(error, f64::INFINITY);
+        let unknown = self.constant(error, f64::NAN);
+        let either = self.0.select(lost, infinite, unknown);
+        self.0.select(over, either, error)
+    }
+
+    /// True where a number of magnitude `size` does not fit in its type, or one on the way to it did not.
+    fn lost(&mut self, size: ValueId, base: ValueId, number: Scalar) -> ValueId {
+        let limit = self.constant(size, rounding::largest(number));
+        let infinity = self.constant(size, f64::INFINITY);
+        let large = self.compare(FloatPredicate::Ogt, size, limit);
+        let before = self.compare(FloatPredicate::Oeq, base, infinity);
+        self.op(OpCode::OrI, &[large, before])
     }
 
     /// `|x| * error`, and zero without an error even where x is infinite.
@@ -117,7 +136,8 @@ impl Wide<'_> {
         // One path may overflow where another does not.
         let limit = self.constant(reach, rounding::largest(number));
         let over = self.compare(FloatPredicate::Ogt, reach, limit);
-        self.unless(over, f64::INFINITY, error)
+        let lost = self.lost(size, base, number);
+        self.unless_over(over, lost, error)
     }
 
     /// The error of a sum of terms whose magnitudes add up to `sizes`, all roundings counted in `base`. Terms may cancel in
@@ -131,7 +151,9 @@ impl Wide<'_> {
         let reach = self.add(sizes, base);
         let limit = self.constant(reach, rounding::largest(number));
         let over = self.compare(FloatPredicate::Ogt, reach, limit);
-        self.unless(over, f64::INFINITY, error)
+        let size = self.abs(wide);
+        let lost = self.lost(size, base, number);
+        self.unless_over(over, lost, error)
     }
 
     /// The error that a monotone function makes of its operand's.
@@ -161,8 +183,12 @@ impl Wide<'_> {
         let zero = self.constant(size, 0.0);
         let positive = self.compare(FloatPredicate::Ogt, denominator, zero);
         let error = self.op(OpCode::DivF, &[numerator, denominator]);
-        let infinite = self.constant(error, f64::INFINITY);
-        let error = self.0.select(positive, error, infinite);
+        // What may be divided by zero has no bound; of a divisor without one, its own is kept.
+        let unknown = self.constant(error, f64::NAN);
+        let infinity = self.constant(error, f64::INFINITY);
+        let endless = self.compare(FloatPredicate::Oeq, b.1, infinity);
+        let otherwise = self.0.select(endless, infinity, unknown);
+        let error = self.0.select(positive, error, otherwise);
         let exact = self.is_zero(numerator);
         self.unless(exact, 0.0, error)
     }

@@ -208,8 +208,8 @@ impl Rewriter<'_> {
                 let exact = w.is_zero(sum);
                 let zero = w.constant(low, 0.0);
                 let positive = w.compare(FloatPredicate::Ogt, low, zero);
-                let infinite = w.constant(spread, f64::INFINITY);
-                let spread = w.0.select(positive, spread, infinite);
+                let unknown = w.constant(spread, f64::NAN);
+                let spread = w.0.select(positive, spread, unknown);
                 w.unless(exact, 0.0, spread)
             }
             Tan | Atan2 => {
@@ -218,8 +218,8 @@ impl Rewriter<'_> {
                     sum = w.add(sum, b.error);
                 }
                 let exact = w.is_zero(sum);
-                let infinite = w.constant(sum, f64::INFINITY);
-                w.unless(exact, 0.0, infinite)
+                let unknown = w.constant(sum, f64::NAN);
+                w.unless(exact, 0.0, unknown)
             }
             _ => return None,
         };

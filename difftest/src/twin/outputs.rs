@@ -34,7 +34,8 @@ pub struct Bounded {
     pub got: Vec<f64>,
     /// The same in f64.
     pub wide: Vec<f64>,
-    /// How far a correct path may be from `wide`; infinite or NaN where nothing is known.
+    /// How far a correct path may be from `wide`. Nothing is known where it is NaN (another path may decide otherwise) or
+    /// infinite (a number on the way is larger than its type holds).
     pub error: Vec<f64>,
 }
 
@@ -110,16 +111,11 @@ impl Prepared {
         let outputs = outputs.map(|(id, wide, error)| {
             let got = self.numbers(tensor(id));
             let (wide, error) = match tensor(id).dtype.is_float() {
-                true => {
-                    // Infinity minus infinity on the way of a bound: nothing is known.
-                    let known = |error: f64| if error.is_nan() { f64::INFINITY } else { error };
-                    let error = self.numbers(tensor(error)).into_iter().map(known);
-                    (self.numbers(tensor(wide)), error.collect())
-                }
+                true => (self.numbers(tensor(wide)), self.numbers(tensor(error))),
                 // Integers are exact where no float decides them.
                 false => {
                     let unsure = self.numbers(tensor(error)).into_iter();
-                    let error = unsure.map(|flag| if flag == 0.0 { 0.0 } else { f64::INFINITY });
+                    let error = unsure.map(|flag| if flag == 0.0 { 0.0 } else { f64::NAN });
                     (got.clone(), error.collect())
                 }
             };

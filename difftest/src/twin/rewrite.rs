@@ -157,7 +157,7 @@ impl Rewriter<'_> {
     /// A float that may be anything on another path.
     pub(super) fn unknown(&mut self, value: ValueId) -> Shadow {
         let wide = self.widened(value);
-        let error = self.wide().constant(wide, f64::INFINITY);
+        let error = self.wide().constant(wide, f64::NAN);
         Shadow::float(value, wide, error)
     }
 
@@ -195,7 +195,7 @@ impl Rewriter<'_> {
     pub(super) fn doubted(&mut self, shadow: Shadow, unsure: Option<ValueId>) -> Shadow {
         let Some(unsure) = unsure else { return shadow };
         let unsure = self.fitted(unsure, self.b.ty(shadow.error));
-        let error = self.wide().unless(unsure, f64::INFINITY, shadow.error);
+        let error = self.wide().unless(unsure, f64::NAN, shadow.error);
         Shadow { error, ..shadow }
     }
 
