@@ -143,7 +143,12 @@ fn launch_file(kernel: &str, guess: &LaunchGuess) -> String {
     let _ = writeln!(text, "kernel = {}", quoted(kernel));
     let _ = writeln!(text, "# {}", guess.grid_why);
     let _ = writeln!(text, "grid = [{}]", grid.join(", "));
-    section(&mut text, "vars", "sizes", &guess.vars);
+    section(
+        &mut text,
+        "vars",
+        "sizes; `tilescope diff` draws from the ranges",
+        &guess.vars,
+    );
     section(
         &mut text,
         "args",
@@ -203,6 +208,9 @@ fn line(entry: &Guess) -> String {
     let name = &entry.name;
     match &entry.value {
         GuessedValue::Expression(expression) => format!("{name} = {}", value(expression)),
+        GuessedValue::Size(size, (low, high)) => {
+            format!("{name} = {{ value = {size}, range = [{low}, {high}] }}")
+        }
         GuessedValue::Left(default) => format!("# {name} = {}", value(default)),
         GuessedValue::Descriptor { of, block } => {
             format!(

@@ -34,6 +34,8 @@ pub struct LaunchGuess {
 pub enum GuessedValue {
     /// An expression of the launch file.
     Expression(String),
+    /// A size that nothing fixes: its value, and what other values it may have.
+    Size(i64, (i64, i64)),
     /// A tensor.
     Tensor {
         /// Its elements' type as launch files spell it.
@@ -124,12 +126,14 @@ impl Guesser<'_> {
         let mut vars: Vec<_> = self.vars.iter().collect();
         vars.sort_by_key(|(name, _)| order(name).unwrap_or(usize::MAX));
         for (at, (name, (value, why))) in vars.iter().enumerate() {
-            let value = value.unwrap_or(free_size(at, vars.len()));
-            guess.vars.push(entry(
-                name,
-                GuessedValue::Expression(value.to_string()),
-                why.clone(),
-            ));
+            let value = match value {
+                Some(fixed) => GuessedValue::Expression(fixed.to_string()),
+                None => {
+                    let size = free_size(at, vars.len());
+                    GuessedValue::Size(size, (1, 4 * size))
+                }
+            };
+            guess.vars.push(entry(name, value, why.clone()));
         }
         guess
     }
