@@ -63,7 +63,15 @@ fn tour() -> Result<(), Failed> {
             return Err(said(&output).into());
         }
     }
-    Ok(())
+    let diff = tilescope(&folder)
+        .args(["diff", "add.launch.toml", "--dtypes", "f32,f16"])
+        .output()?;
+    let smallest = String::from_utf8_lossy(&diff.stdout).contains("smallest case: n=1,");
+    let written = folder.join("add.case.launch.toml").exists();
+    match diff.status.code() == Some(1) && smallest && written {
+        true => Ok(()),
+        false => Err(said(&diff).into()),
+    }
 }
 
 /// Every `tilescope …` line of the README is a command line that is understood.
