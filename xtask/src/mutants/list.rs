@@ -69,7 +69,8 @@ pub const MUTANTS: &[Mutant] = &[
     kernel("softmax-f16", STRIDE, "row * input_row_stride", "row * output_row_stride"),
     kernel("softmax", MASK, ", mask=mask, other=-float(\"inf\"))", ")"),
     kernel("softmax-bf16", MASK, "y, mask=mask)", "y)"),
-    kernel("softmax-f16", TYPE, ".to(tl.float32)", ""),
+    // Without the first `.to(tl.float32)` nothing changes: `tl.max` gives float32 anyway, and all that follows is computed in it.
+    kernel("softmax-f16", TYPE, "tl.exp(x - tl.max(x, axis=0))", "tl.exp(x - tl.max(x, axis=0)).to(tl.float16)"),
     kernel("softmax", OPERAND, "tl.sum(numerator, axis=0)", "tl.max(numerator, axis=0)"),
     launch("softmax", BLOCK, "BLOCK_SIZE = 1024", "BLOCK_SIZE = 512"),
     launch("softmax", GRID, "grid   = [\"n_rows\"]", "grid   = [\"n_rows - 1\"]"),
