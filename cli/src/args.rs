@@ -247,6 +247,10 @@ pub struct Check {
     /// Run each launch a second time on what the first left, and compare the outputs
     #[arg(long)]
     pub twice: bool,
+    /// Run each kernel with every float widened to float64 too: where an output is farther from that than its tolerance,
+    /// the operation is named in which the error grew most
+    #[arg(long, conflicts_with = "programs")]
+    pub twin: bool,
     /// Also write the report to this file: .json, .sarif, .xml (JUnit) or .txt (may be given several times)
     #[arg(long, value_name = "FILE")]
     pub report: Vec<PathBuf>,

@@ -27,7 +27,7 @@ use tilescope_oracle::{Accumulation, expectations, judge, summary};
 use crate::args::{Backend, RunOptions, SourceOptions};
 use crate::files::{self, Files, KernelTexts, PythonFiles, PythonText};
 use crate::gpu::Gpu;
-use crate::{again, interrupt, pipeline, progress, python};
+use crate::{again, interrupt, pipeline, precision, progress, python};
 
 /// Why a launch is not run: one error, or several of one text.
 #[derive(Debug)]
@@ -95,6 +95,8 @@ pub struct How<'a> {
     pub schedules: u32,
     /// Run a second time on what the first run left.
     pub twice: bool,
+    /// Compare with the same kernel in float64.
+    pub twin: bool,
 }
 
 impl How<'_> {
@@ -463,6 +465,9 @@ impl Opened {
             if stop {
                 break;
             }
+        }
+        if how.twin && !launched.iter().any(|one| one.interrupted) {
+            precision::add(self, &mut launched, how, options)?;
         }
         if launches.len() > 1 {
             pipeline::settle_unwritten(&mut launched, |index, name| self.is_given(index, name));

@@ -14,6 +14,7 @@ mod judge;
 mod kept;
 mod output;
 mod pipeline;
+mod precision;
 mod progress;
 mod python;
 mod report;

@@ -77,6 +77,7 @@ pub fn looks_for(check: Check) -> bool {
             | Check::UninitLoad
             | Check::NanBorn
             | Check::InfBorn
+            | Check::PrecisionLoss
     )
 }
 

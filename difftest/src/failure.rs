@@ -186,7 +186,7 @@ fn help(relation: Relation) -> &'static str {
 }
 
 /// How many numbers of a type lie between two, and one more; none where one is NaN, or the type is no float.
-fn ulps(dtype: Dtype, (a, b): (f64, f64)) -> Option<i128> {
+pub(crate) fn ulps(dtype: Dtype, (a, b): (f64, f64)) -> Option<i128> {
     if !dtype.is_float() || a.is_nan() || b.is_nan() {
         return None;
     }
@@ -199,7 +199,7 @@ fn ulps(dtype: Dtype, (a, b): (f64, f64)) -> Option<i128> {
     Some((place(a) - place(b)).abs())
 }
 
-fn tensor_ref(tensor: &Tensor) -> TensorRef {
+pub(crate) fn tensor_ref(tensor: &Tensor) -> TensorRef {
     TensorRef {
         name: tensor.name.clone(),
         dtype: tensor.dtype.name().to_string(),

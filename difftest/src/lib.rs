@@ -5,6 +5,8 @@
 //! boundaries of their sizes, [`judge`] runs one by all paths, [`search`](search()) runs many and makes a failure small,
 //! [`compare`](compare()) says where two paths differ.
 //!
+//! [`precision`] says where the error of an output grew.
+//!
 //! Compiles nothing itself, prints nothing, reads no file.
 
 pub mod case;
@@ -12,9 +14,12 @@ mod compare;
 mod engine;
 mod failure;
 pub mod generate;
+mod growth;
 pub mod judge;
+pub mod precision;
 mod relations;
 mod search;
+pub mod stages;
 pub mod twin;
 
 pub use compare::{Difference, Tightness, compare};

@@ -20,6 +20,14 @@ pub fn run(args: &Check, global: &Global, terminal: &Terminal) -> Result<Status>
         Ok(ready) => ready,
         Err(error) => return Ok(refuse(&error.into(), terminal)),
     };
+    if args.twin && args.run.backend != Backend::Cpu {
+        let error =
+            Error::input("--twin compares with the interpreter: it is not for --backend gpu or triton");
+        return Ok(refuse(
+            &error.help("leave out --backend, or --twin").into(),
+            terminal,
+        ));
+    }
     let how = How {
         options: &args.run,
         checks: true,
@@ -29,6 +37,7 @@ pub fn run(args: &Check, global: &Global, terminal: &Terminal) -> Result<Status>
         cpu,
         schedules: args.schedules.unwrap_or(0),
         twice: args.twice,
+        twin: args.twin,
     };
     let (judge, wrong) = Judge::new(&args.judge);
     let mut all = All {

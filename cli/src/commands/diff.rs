@@ -275,7 +275,7 @@ impl Judging<'_> {
         if !expect.any(|expect| matches!(expect.oracle, Oracle::File { .. })) {
             return Ok(None);
         }
-        let judged = self.bench.judge(&subject_of(opened), None, 0)?;
+        let judged = self.bench.judge(&Subject::from(opened), None, 0)?;
         self.interrupted |= judged.interrupted;
         Ok(judged.failure)
     }
@@ -295,16 +295,7 @@ impl Judging<'_> {
     }
 
     fn subject(&self, case: &Case) -> Result<Subject, Refused> {
-        Ok(subject_of(&self.template.bind(&self.space.overrides(case))?))
-    }
-}
-
-fn subject_of(opened: &Opened) -> Subject {
-    let kernels = opened.kernels.iter();
-    Subject {
-        file: opened.file.clone(),
-        bound: opened.bound.clone(),
-        kernels: kernels.map(|k| (k.module.clone(), k.function)).collect(),
+        Ok(Subject::from(&self.template.bind(&self.space.overrides(case))?))
     }
 }
 

@@ -29,6 +29,7 @@ pub fn run(args: &Run, global: &Global, terminal: &Terminal) -> Result<Status> {
         cpu,
         schedules: 0,
         twice: false,
+        twin: false,
     };
     let (mut judge, wrong) = Judge::new(&args.judge);
     let mut out = Out::new(terminal);

@@ -13,7 +13,9 @@ use annotate_snippets::{
 
 use super::number;
 use super::{Paint, Sources};
-use crate::{Chain, Error, ErrorKind, Finding, Frame, Location, Printed, Severity, Source, TensorRef, Value};
+use crate::{
+    Chain, Check, Error, ErrorKind, Finding, Frame, Location, Printed, Severity, Source, TensorRef, Value,
+};
 
 /// Characters of a source line that are shown beside a step of an explanation.
 const LINE_SHOWN: usize = 72;
@@ -361,7 +363,8 @@ fn access(finding: &Finding) -> Option<String> {
 
 fn more(finding: &Finding) -> Option<String> {
     // A finding about a whole launch counts elements; one with a place counts lanes.
-    let noun = if finding.lane.is_some() { "lane" } else { "element" };
+    let of_lanes = finding.lane.is_some() && finding.check != Check::PrecisionLoss;
+    let noun = if of_lanes { "lane" } else { "element" };
     match (finding.count.saturating_sub(1), finding.count_at_least) {
         (0, false) => None,
         (0, true) => Some(format!("and more {noun}s")),

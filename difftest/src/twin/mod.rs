@@ -28,13 +28,25 @@ mod rounding;
 mod shadow;
 mod visit;
 
+use std::collections::HashMap;
+
 use tilescope_diagnostics::{Error, Result};
-use tilescope_ir::{FuncId, Module, VerifiedModule};
+use tilescope_ir::{FuncId, Module, ValueId, VerifiedModule};
 
 use depends::Depends;
 use shadow::{Form, Kind};
 
 pub use outputs::{Bounded, Prepared};
+pub(crate) use rounding::unit;
+
+/// What a value of the twin is, that stands for one of the kernel's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Beside {
+    /// The kernel's function and value.
+    pub of: (FuncId, ValueId),
+    /// For a float, the values that hold it in f64, and its bound.
+    pub wide: Option<(ValueId, ValueId)>,
+}
 
 /// A kernel and its float64 twin in one.
 #[derive(Debug, Clone)]
@@ -43,6 +55,8 @@ pub struct Twin {
     kernel: FuncId,
     /// What each parameter of the first kernel became.
     params: Vec<Kind>,
+    /// By function and value of the twin, where that is the kernel's own.
+    beside: HashMap<(FuncId, ValueId), Beside>,
     notes: Vec<String>,
 }
 
@@ -58,17 +72,24 @@ impl Twin {
             ..Module::default()
         };
         let mut notes: Vec<String> = Vec::new();
+        let mut beside = HashMap::new();
         for id in module.funcs.ids() {
             if module.funcs[id].public && id != kernel {
                 continue;
             }
-            let (function, new) = rewrite::function(module, id, &depends)?;
-            notes.extend(
-                new.into_iter()
-                    .filter(|note| !notes.contains(note))
-                    .collect::<Vec<_>>(),
-            );
-            twin.funcs.push(function);
+            let rewritten = rewrite::function(module, id, &depends)?;
+            let new = rewritten.notes.into_iter().filter(|note| !notes.contains(note));
+            notes.extend(new.collect::<Vec<_>>());
+            let twin_id = twin.funcs.push(rewritten.function);
+            for value in module.funcs[id].values.ids() {
+                let Some(shadow) = rewritten.shadows.get(&value) else {
+                    continue;
+                };
+                beside.entry((twin_id, shadow.value)).or_insert(Beside {
+                    of: (id, value),
+                    wide: (shadow.kind == Kind::Float).then_some((shadow.wide, shadow.error)),
+                });
+            }
         }
         let f = &module.funcs[kernel];
         let forms = f
@@ -90,6 +111,7 @@ impl Twin {
             module,
             kernel,
             params,
+            beside,
             notes,
         })
     }
@@ -102,6 +124,11 @@ impl Twin {
     /// The twin in its module.
     pub fn kernel(&self) -> FuncId {
         self.kernel
+    }
+
+    /// What a value of a function of the twin stands for; none for what the twin computes beside the kernel's values.
+    pub fn beside(&self, function: FuncId, value: ValueId) -> Option<Beside> {
+        self.beside.get(&(function, value)).copied()
     }
 
     /// What the bounds do not cover, for the reader of a report.

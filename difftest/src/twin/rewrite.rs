@@ -24,8 +24,14 @@ pub(super) struct Rewriter<'m> {
     pub notes: Vec<String>,
 }
 
-/// The twin of one function, and what is left out.
-pub(super) fn function(module: &Module, id: FuncId, depends: &Depends) -> Result<(Function, Vec<String>)> {
+/// The twin of one function, what stands in it for each value, and what is left out.
+pub(super) struct Rewritten {
+    pub function: Function,
+    pub shadows: HashMap<ValueId, Shadow>,
+    pub notes: Vec<String>,
+}
+
+pub(super) fn function(module: &Module, id: FuncId, depends: &Depends) -> Result<Rewritten> {
     let f = &module.funcs[id];
     let mut rewriter = Rewriter {
         module,
@@ -40,7 +46,11 @@ pub(super) fn function(module: &Module, id: FuncId, depends: &Depends) -> Result
         rewriter.b.private();
     }
     rewriter.body(f)?;
-    Ok((rewriter.b.finish()?, rewriter.notes))
+    Ok(Rewritten {
+        function: rewriter.b.finish()?,
+        shadows: rewriter.shadows,
+        notes: rewriter.notes,
+    })
 }
 
 impl Rewriter<'_> {

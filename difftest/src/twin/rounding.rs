@@ -9,7 +9,7 @@ use tilescope_ir::{OpCode, Scalar};
 /// The largest relative error of rounding to nearest: half a unit in the last place of 1.
 ///
 /// For f64 twice that: the twin itself rounds too.
-pub(super) fn unit(number: Scalar) -> f64 {
+pub(crate) fn unit(number: Scalar) -> f64 {
     let fraction_bits = match number {
         Scalar::F64 => 51,
         Scalar::F32 => 23,

@@ -33,6 +33,8 @@ use crate::taint::Use;
 use crate::tape::{At, Origin};
 use crate::{Prepared, access, races, schedule};
 
+pub use self::walk::trace;
+
 /// Lanes of instructions that all replays of a launch may execute together, each instruction counted as 64 at least.
 const MOST_WORK: u64 = 1 << 32;
 

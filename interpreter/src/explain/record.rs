@@ -62,6 +62,8 @@ pub struct Was {
     pub by: Writer,
     /// The tensor it points into, plus one.
     pub tensor: Tensor,
+    /// When it was written again; the largest number if it was not.
+    pub until: Tick,
 }
 
 /// Records a program.
@@ -133,6 +135,7 @@ impl<'t> Recorder<'t> {
                 bits: lane_of(frame, slot, kind, lanes, lane),
                 by,
                 tensor: frame.provenance(slot).lane(lane),
+                until: Tick::MAX,
             });
         }
         let mut kept = self.old.get(slot.0 as usize)?.iter().rev();
@@ -145,6 +148,7 @@ impl<'t> Recorder<'t> {
             bits,
             by: old.by,
             tensor: old.provenance.lane(lane),
+            until: old.until,
         })
     }
 

@@ -4,6 +4,8 @@
 //! a name in the source, or comes from outside (a load, the program's id). What loops carry is followed through their
 //! rounds; of a variable's lane only the last value is told.
 
+pub mod trace;
+
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
