@@ -186,6 +186,12 @@ struct Pass<'a> {
     call: Option<Span>,
 }
 
+/// A parameter that is still what it was.
+fn is_itself(name: &Name, scope: &Scope) -> bool {
+    let flow = scope.get(name);
+    flow.is_some_and(|flow| flow.alone() == Some(name))
+}
+
 impl Flow {
     /// A parameter.
     fn of(name: &Name) -> Flow {
@@ -290,8 +296,26 @@ impl Pass<'_> {
             StmtKind::Assert { condition, .. } => self.condition(condition, scope),
             _ => {}
         }
+        let branches = matches!(stmt.kind, StmtKind::If { .. });
+        let before: Vec<Name> = match branches {
+            true => self
+                .params
+                .iter()
+                .filter(|name| is_itself(name, scope))
+                .cloned()
+                .collect(),
+            false => Vec::new(),
+        };
         for block in walk::blocks(stmt) {
             self.body(block, scope, returned);
+        }
+        // Of a pointer that a branch makes another one (`if in_place: out_ptr = x_ptr`), both are stored through: what follows
+        // shows what the parameter itself is.
+        for name in before {
+            let base = scope.get(&name).and_then(|flow| flow.base.as_ref());
+            if base.is_some_and(|base| *base != name && self.params.contains(base)) {
+                scope.insert(name.clone(), Flow::of(&name));
+            }
         }
     }
 
