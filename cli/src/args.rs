@@ -95,6 +95,39 @@ fn denied(text: &str) -> Result<Denied, String> {
     })
 }
 
+/// What `--checks` names: as it was written, and the checks that it means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checks {
+    /// As it was written.
+    pub list: String,
+    /// The checks that are on.
+    pub set: tilescope_diagnostics::CheckSet,
+}
+
+fn checks(text: &str) -> Result<Checks, String> {
+    let set = tilescope_diagnostics::CheckSet::parse(text)?;
+    Ok(Checks {
+        list: text.to_string(),
+        set,
+    })
+}
+
+/// Which checks are on.
+#[derive(Debug, Clone, Args)]
+pub struct CheckOptions {
+    /// Only these checks: ids, the groups accesses, races, births, or `all`; after a `-`, what is off: races,oob-load or
+    /// -races,-births
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true, value_parser = checks)]
+    pub checks: Option<Checks>,
+}
+
+impl CheckOptions {
+    /// The checks that are on.
+    pub fn set(&self) -> tilescope_diagnostics::CheckSet {
+        self.checks.as_ref().map(|checks| checks.set).unwrap_or_default()
+    }
+}
+
 /// Which findings count, and as what.
 #[derive(Debug, Clone, Args)]
 pub struct JudgeOptions {
@@ -199,6 +232,9 @@ pub struct RunOptions {
     /// Report at most this many findings per launch
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub max_findings: usize,
+    /// Which checks are on.
+    #[command(flatten)]
+    pub checks: CheckOptions,
     /// What lanes hold that were masked off without another value, at fault, or never written
     #[arg(long, value_enum, value_name = "VALUE", default_value_t = PoisonValue::Zero)]
     pub poison: PoisonValue,
@@ -357,7 +393,7 @@ pub struct Run {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Report no faults; an access outside its tensor is still not carried out
-    #[arg(long)]
+    #[arg(long, conflicts_with = "checks")]
     pub no_checks: bool,
     /// Also write the report to this file: .json, .sarif, .xml (JUnit) or .txt (may be given several times)
     #[arg(long, value_name = "FILE")]
@@ -385,6 +421,9 @@ pub struct Debug {
     /// Go to where this finding is made, by its number in the report of `check`
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub finding: Option<u64>,
+    /// Which checks are on.
+    #[command(flatten)]
+    pub checks: CheckOptions,
     /// Of a pipeline, the launch to debug; those before it are run
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub launch: Option<u32>,

@@ -10,7 +10,7 @@ use std::time::Instant;
 use rayon::prelude::{IndexedParallelIterator, ParallelIterator, ParallelSlice, ParallelSliceMut};
 use tilescope_debugger::{Opening, Session};
 use tilescope_diagnostics::render::Sources;
-use tilescope_diagnostics::{Check, Error, Finding, Launched, OutputSummary, Source};
+use tilescope_diagnostics::{Check, CheckSet, Error, Finding, Launched, OutputSummary, Source};
 use tilescope_frontend::source::Program;
 use tilescope_interpreter::explain::{Cause, Replay};
 use tilescope_interpreter::races::Noted;
@@ -81,8 +81,8 @@ pub struct Kernel {
 pub struct How<'a> {
     /// Options of the command line.
     pub options: &'a RunOptions,
-    /// With all checks.
-    pub checks: bool,
+    /// The checks that are on.
+    pub checks: CheckSet,
     /// Compare with `[expect]`.
     pub expect: bool,
     /// Summarise the outputs.
@@ -346,6 +346,7 @@ impl Opened {
             cpu: options.cpu,
             target: self.target,
             poison: options.poison,
+            checks: options.checks,
             ..Options::default()
         };
         let control = Control {
@@ -420,7 +421,11 @@ impl Opened {
                     (causes, writers) = (ran.causes, ran.writers);
                     ran.launched
                 }
-                Engine::Gpu(gpu) => gpu.run(self, index, &mut memory)?,
+                Engine::Gpu(gpu) => {
+                    let mut ran = gpu.run(self, index, &mut memory)?;
+                    ran.findings.retain(|finding| how.checks.contains(finding.check));
+                    ran
+                }
             };
             if let Engine::Interpreter(prepared) = &engine
                 && !one.interrupted
@@ -440,7 +445,6 @@ impl Opened {
             }
             if let Engine::Interpreter(prepared) = &engine
                 && !one.interrupted
-                && how.checks
                 && how.options.repeat.is_none()
             {
                 let cause = |finding: &Finding| cause_of(&prepared[index], &writers, finding);
@@ -476,8 +480,9 @@ impl Opened {
             first.notes.splice(0..0, self.bound.notes.iter().cloned());
             if let Engine::Gpu(gpu) = &engine {
                 first.notes.extend(gpu.notes());
-            } else if !how.checks {
-                first.notes.push(String::from("run without checks"));
+            }
+            if how.options.backend != Backend::Triton {
+                first.notes.extend(chosen_checks(how.checks));
             }
         }
         Ok(Done { launched, memory })
@@ -553,6 +558,24 @@ struct Ran {
     /// Where its findings were made.
     causes: Vec<Option<Cause>>,
     writers: Noted,
+}
+
+/// What a report says of checks that are not all on.
+fn chosen_checks(on: CheckSet) -> Option<String> {
+    let ids = |set: CheckSet| set.iter().map(Check::id).collect::<Vec<_>>().join(", ");
+    let (chosen, off) = (on.without(CheckSet::ALWAYS), CheckSet::ALL.without(on));
+    match () {
+        () if off.is_empty() => None,
+        // What only other options ask for is no choice.
+        () if chosen.without(CheckSet::BY_OPTION).is_empty() => Some(String::from("run without checks")),
+        () => Some(match chosen.iter().count() < off.iter().count() {
+            true => format!(
+                "looked for nothing but {}",
+                ids(chosen.without(CheckSet::BY_OPTION))
+            ),
+            false => format!("not looked for: {}", ids(off)),
+        }),
+    }
 }
 
 /// Why an output differs.

@@ -129,7 +129,7 @@ impl Gpu {
         let started = Instant::now();
         let mut phases = Phases::default();
         let options = Options {
-            checked: how.checks && !by_triton,
+            checked: how.checks.any(tilescope_gpu_backend::checked::CHECKS) && !by_triton,
             specialize: !how.options.no_specialize,
             ..Options::default()
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tilescope_diagnostics::Result;
+use tilescope_diagnostics::{CheckSet, Result};
 use tilescope_interpreter::access;
 use tilescope_interpreter::machine::Context;
 use tilescope_interpreter::poison::Poison;
@@ -51,6 +51,8 @@ pub struct Engine {
     pub cancel: &'static AtomicBool,
     pub max_steps: u64,
     pub cpu: Cpu,
+    /// The checks that are on.
+    pub checks: CheckSet,
     pub target: Option<&'static Target>,
     pub poison: Poison,
     base: Base,
@@ -74,6 +76,7 @@ impl Engine {
             cpu: options.cpu,
             poison: options.poison,
             target: options.target,
+            checks: options.checks,
             base,
         }
     }
@@ -107,7 +110,7 @@ impl Engine {
         run: impl FnOnce(&Context<'_>, &Recorder) -> R,
     ) -> R {
         let recorder = &self.recorder;
-        let mut memory = access::Memory::new(&self.launch, &mut self.memory, true, &NEVER);
+        let mut memory = access::Memory::new(&self.launch, &mut self.memory, self.checks, &NEVER);
         if let Some(known) = stored.take() {
             memory.stored = known;
         }
@@ -126,7 +129,7 @@ impl Engine {
         stored: &mut Option<StoredPointers>,
         run: impl FnOnce(&Context<'_>) -> R,
     ) -> R {
-        let mut memory = access::Memory::new(&self.launch, &mut self.memory, true, self.cancel);
+        let mut memory = access::Memory::new(&self.launch, &mut self.memory, self.checks, self.cancel);
         memory.watch_all();
         memory.poison = self.poison;
         if let Some(known) = stored.take() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use tilescope_diagnostics::{Check, Error, Finding, Frame, Printed, Result, closest};
+use tilescope_diagnostics::{Check, CheckSet, Error, Finding, Frame, Printed, Result, closest};
 use tilescope_interpreter::poison::Poison;
 use tilescope_interpreter::report::Reporter;
 use tilescope_interpreter::simd::Cpu;
@@ -53,6 +53,8 @@ pub struct Options {
     pub target: Option<&'static Target>,
     /// What lanes without a value hold.
     pub poison: Poison,
+    /// The checks that are on.
+    pub checks: CheckSet,
 }
 
 impl Default for Options {
@@ -63,6 +65,7 @@ impl Default for Options {
             cpu: Cpu::detect(),
             target: None,
             poison: Poison::Zero,
+            checks: CheckSet::ALL,
         }
     }
 }
@@ -122,6 +125,7 @@ impl Session {
             tilescope_interpreter::Options {
                 cpu: options.cpu,
                 target: options.target,
+                checks: options.checks,
                 ..Default::default()
             },
         )?;

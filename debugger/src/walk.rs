@@ -284,6 +284,7 @@ impl Session {
                 cpu: self.engine.cpu,
                 target: self.engine.target,
                 poison: self.engine.poison,
+                checks: self.engine.checks,
                 ..tilescope_interpreter::Options::default()
             };
             let Session { code, engine, .. } = self;

@@ -8,6 +8,7 @@
 //! Depends on nothing of ours.
 
 mod check;
+mod check_set;
 mod error;
 pub mod explain;
 mod finding;
@@ -16,6 +17,7 @@ mod suggest;
 mod suppress;
 
 pub use check::{Check, Severity};
+pub use check_set::{CheckSet, GROUPS, Group};
 pub use error::{Error, ErrorKind, Label, Result, Source};
 pub use finding::{
     Chain, Finding, Frame, Launched, Location, OutputSummary, Printed, Report, Suppressed, TensorRef, Unused,

@@ -15,7 +15,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use tilescope_diagnostics::{Error, Finding, Result, Severity};
+use tilescope_diagnostics::{CheckSet, Error, Finding, Result, Severity};
 use tilescope_interpreter::{Control, Lowering, Options, Prepared};
 use tilescope_ir::{Elem, FuncId, OpCode, Type, VerifiedModule};
 use tilescope_launch::{Bound, Dtype, Files, LaunchFile, Memory, Oracle, Role, Tensor};
@@ -241,7 +241,7 @@ impl Bench<'_> {
 
     pub(crate) fn checking(&self) -> Options {
         Options {
-            checks: true,
+            checks: CheckSet::ALL,
             ..self.options
         }
     }

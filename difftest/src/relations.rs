@@ -4,7 +4,7 @@
 //! - what lies in padding, between the elements of a view and around it, and what lanes hold that nothing gave a value: bit by
 //!   bit.
 
-use tilescope_diagnostics::{Result, Severity};
+use tilescope_diagnostics::{CheckSet, Result, Severity};
 use tilescope_interpreter::poison::Poison;
 use tilescope_interpreter::{Options, Prepared, Which};
 use tilescope_launch::{Memory, Tensor};
@@ -152,7 +152,7 @@ impl Bench<'_> {
 
     pub(crate) fn plain(&self) -> Options {
         Options {
-            checks: false,
+            checks: CheckSet::NONE,
             ..self.options
         }
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use tilescope_diagnostics::Source;
+use tilescope_diagnostics::{CheckSet, Source};
 use tilescope_difftest::twin::{Bounded, Twin};
 use tilescope_interpreter::{Control, Options, Prepared};
 use tilescope_ir::{FuncId, VerifiedModule};
@@ -56,7 +56,7 @@ fn run(module: &VerifiedModule, kernel: FuncId, launch: &Launch, memory: &mut Me
         progress: &|_| (),
     };
     let options = Options {
-        checks: false,
+        checks: CheckSet::NONE,
         ..Options::default()
     };
     Prepared::new(module, kernel, launch, options)

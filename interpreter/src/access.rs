@@ -22,7 +22,7 @@ use crate::tape::{Order, Tape};
 use crate::tensor_memory::Shared;
 use crate::view::View;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tilescope_diagnostics::Check;
+use tilescope_diagnostics::{Check, CheckSet};
 use tilescope_launch::{Launch, Role};
 
 /// A tensor as accesses see it.
@@ -59,8 +59,8 @@ pub struct Memory<'r> {
     pub spans: Vec<(u64, u64)>,
     /// What holds something, of the storage that the kernel may read before it was written.
     pub initialised: Initialised,
-    /// Faults are reported.
-    pub checks: bool,
+    /// The checks that are on.
+    pub checks: CheckSet,
     /// Stores of NaN and infinities are noted.
     pub specials: bool,
     /// Which accesses are noted, to find races.
@@ -88,7 +88,7 @@ impl<'r> Memory<'r> {
     pub fn new(
         launch: &Launch,
         memory: &'r mut tilescope_launch::Memory,
-        watch: bool,
+        checks: CheckSet,
         cancel: &'r AtomicBool,
     ) -> Memory<'r> {
         let spans: Vec<(u64, u64)> = memory
@@ -104,7 +104,8 @@ impl<'r> Memory<'r> {
                 let allocation = tensor.allocation.0 as usize;
                 let (base, len) = spans[allocation];
                 let view = View::new(tensor, tensor.dtype.bytes());
-                watched[allocation] |= watch && (tensor.role == Role::Out || tensor.uninit);
+                watched[allocation] |= (checks.contains(Check::UnwrittenOutput) && tensor.role == Role::Out)
+                    || (checks.any(&[Check::UnwrittenOutput, Check::UninitLoad]) && tensor.uninit);
                 Target {
                     allocation,
                     base,
@@ -127,7 +128,7 @@ impl<'r> Memory<'r> {
             watched,
             spans,
             initialised: Initialised::default(),
-            checks: watch,
+            checks,
             specials: false,
             races: Watch::default(),
             poison: Poison::Zero,

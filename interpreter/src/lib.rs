@@ -50,7 +50,7 @@ pub mod written;
 
 use rayon::prelude::*;
 use std::sync::atomic::AtomicBool;
-use tilescope_diagnostics::{Check, Error, Finding, Printed, Result};
+use tilescope_diagnostics::{Check, CheckSet, Error, Finding, Printed, Result};
 use tilescope_ir::attrs::{ReduceKind, RmwKind};
 use tilescope_ir::{Attrs, FuncId, Module};
 use tilescope_launch::{Launch, Memory};
@@ -60,8 +60,9 @@ use tilescope_launch::{Launch, Memory};
 pub struct Options {
     /// Worker threads; none for as many as there are cores.
     pub threads: Option<usize>,
-    /// Report findings. Accesses are bounds-checked all the same.
-    pub checks: bool,
+    /// The checks that are on. Accesses are bounds-checked all the same; a lane whose fault nobody looks for holds what
+    /// the operation gives.
+    pub checks: CheckSet,
     /// Operations that one program may execute.
     pub max_steps: u64,
     /// Findings kept.
@@ -78,6 +79,12 @@ pub struct Options {
     pub poison: poison::Poison,
 }
 
+/// What one look at the accesses of programs finds.
+const RACES: &[Check] = &[Check::RaceWriteWrite, Check::RaceReadWrite, Check::BenignRace];
+
+/// What one look at stored values finds.
+const BIRTHS: &[Check] = &[Check::NanBorn, Check::InfBorn];
+
 /// How a kernel becomes a tape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lowering {
@@ -91,7 +98,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             threads: None,
-            checks: true,
+            checks: CheckSet::ALL,
             max_steps: 100_000_000,
             max_findings: 100,
             suspended_bytes: 1 << 30,
@@ -221,11 +228,12 @@ impl<'m> Prepared<'m> {
     /// As [`run`](Prepared::run).
     pub fn run_which(&self, memory: &mut Memory, control: &Control<'_>, which: Which<'_>) -> Result<Outcome> {
         let storage = memory;
-        let mut memory = access::Memory::new(self.launch, storage, self.options.checks, control.cancel);
+        let checks = self.options.checks;
+        let mut memory = access::Memory::new(self.launch, storage, checks, control.cancel);
         memory.watch_reads(self.launch, &self.tape);
         memory.poison = self.options.poison;
-        if self.options.checks {
-            memory.specials = self.is_repeatable();
+        memory.specials = checks.any(BIRTHS) && self.is_repeatable();
+        if checks.any(RACES) {
             memory.races = races::Watch::new(races::watched(&self.tape.touched, self.programs()));
         }
         let (max_steps, cpu) = (self.options.max_steps, self.options.cpu);
@@ -257,7 +265,7 @@ impl<'m> Prepared<'m> {
             true => self.races(&mut context, &mut ran, limits),
             false => Vec::new(),
         };
-        let hunts = self.options.checks && !ran.interrupted && !ran.sink.suspects.is_empty();
+        let hunts = !ran.interrupted && !ran.sink.suspects.is_empty();
         let stepping = match hunts {
             true => Some(tape(self.module, self.kernel, self.launch, self.stepping())?),
             false => None,
@@ -273,14 +281,17 @@ impl<'m> Prepared<'m> {
             tape: &self.tape,
             memory: &memory,
         };
-        let mut found = Vec::new();
-        if self.options.checks {
-            found = reporter.found(&mut ran.sink, &races, whole);
-            if let Some(target) = self.options.target {
-                let refused = checks::target_limit::findings(&reporter, target);
-                found.extend(refused.into_iter().map(|finding| (finding, None)));
-            }
+        let asks = whole && checks.contains(Check::UnwrittenOutput);
+        let mut found = reporter.found(&mut ran.sink, &races, asks);
+        if let Some(target) = self
+            .options
+            .target
+            .filter(|_| checks.contains(Check::TargetLimit))
+        {
+            let refused = checks::target_limit::findings(&reporter, target);
+            found.extend(refused.into_iter().map(|finding| (finding, None)));
         }
+        found.retain(|(finding, _)| checks.contains(finding.check));
         let prints = reporter.prints(&ran.sink);
         let findings_cut = found.len() > self.options.max_findings;
         found.truncate(self.options.max_findings);

@@ -29,7 +29,7 @@ use crate::tape::{At, Code, Inst, Label, Order, Origin, Preset, Step, What};
 use crate::target::Target;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use tilescope_diagnostics::{Error, Result};
+use tilescope_diagnostics::{Check, CheckSet, Error, Result};
 use tilescope_ir::{BlockId, FuncId, Function, LocId, Module, Op, OpId, OpVisitor, Type, ValueId};
 use tilescope_launch::{Argument, Launch};
 
@@ -106,7 +106,7 @@ pub struct Lower<'m> {
     depth: usize,
     /// Inside the region of a reduce or scan: the most lanes it runs on at once.
     batch: Option<u32>,
-    checks: bool,
+    checks: CheckSet,
     /// Loads of each function whose masked-off lanes never matter.
     quiet: HashMap<FuncId, HashSet<OpId>>,
     /// Integers of each function that addresses are made of.
@@ -166,7 +166,7 @@ pub fn lower_noting(
         addresses: HashMap::new(),
         atomics: steps::atomic::order::Seen::default(),
         cpu,
-        target: options.target.filter(|_| checks),
+        target: options.target.filter(|_| checks.contains(Check::TargetLimit)),
         pointees: None,
         rereads: Storages::NONE,
         shapes: Vec::new(),
@@ -174,18 +174,20 @@ pub fn lower_noting(
     };
     let mut unwritten = Storages::NONE;
     let mut touched = Touched::default();
-    if checks {
+    if !checks.without(CheckSet::ALWAYS).is_empty() {
         let pointees = Pointees::of(module, kernel, launch);
         touched = pointees.touched(module);
-        if !touched.stored.both(touched.loaded).is_empty() {
+        if checks.contains(Check::MissingBarrier) && !touched.stored.both(touched.loaded).is_empty() {
             lower.rereads = rereads(module, kernel, &pointees);
         }
         lower.pointees = Some(pointees);
-        unwritten = initialised::watched(launch, touched.loaded.union(touched.updated));
+        if checks.contains(Check::UninitLoad) {
+            unwritten = initialised::watched(launch, touched.loaded.union(touched.updated));
+        }
     }
     let function = &module.funcs[kernel];
     lower.parameters(function)?;
-    if checks {
+    if checks.contains(Check::HintViolated) {
         hint::parameters(&mut lower, function);
     }
     lower.body(function)?;
@@ -344,9 +346,9 @@ impl<'m> Lower<'m> {
         self.slots.get(slot.0 as usize).map_or(Kind::Ptr, |s| s.0)
     }
 
-    /// True if faults are reported.
-    pub fn checks(&self) -> bool {
-        self.checks
+    /// True if a check is on.
+    pub fn checks(&self, check: Check) -> bool {
+        self.checks.contains(check)
     }
 
     /// The GPU that the launch is meant for, if faults are reported.
@@ -382,7 +384,7 @@ impl<'m> Lower<'m> {
 
     /// True if no lane that a load leaves undefined is to be followed.
     pub fn is_quiet(&mut self, function: &Function, load: OpId) -> bool {
-        if !self.checks {
+        if !self.checks(Check::UndefinedLane) {
             return true;
         }
         // The debugger shows undefined lanes that never matter, too.
@@ -394,9 +396,9 @@ impl<'m> Lower<'m> {
         quiet.or_insert_with(|| quiet_loads(function)).contains(&load)
     }
 
-    /// True if an address may be made of an integer, and faults are reported.
+    /// True if an address may be made of an integer, and wrap-around is looked for.
     pub fn is_address(&mut self, function: &Function, value: ValueId) -> bool {
-        if !self.checks || self.in_region() {
+        if !self.checks(Check::AddressOverflow) || self.in_region() {
             return false;
         }
         let func = self.func();
@@ -587,8 +589,8 @@ impl<'m> Lower<'m> {
         });
         steps::atomic::order::touch(self, function, op);
         self.visit(function, op)?;
-        if self.checks {
-            missing_barrier::operation(self, function, op);
+        missing_barrier::operation(self, function, op);
+        if self.checks(Check::HintViolated) {
             hint::operation(self, function, op);
         }
         // A loop's own closing instructions belong to the loop, not to its last operation.

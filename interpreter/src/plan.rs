@@ -212,7 +212,7 @@ mod tests {
     use crate::Options;
     use crate::lower::lower;
     use crate::simd::Cpu;
-    use tilescope_diagnostics::Source;
+    use tilescope_diagnostics::{CheckSet, Source};
     use tilescope_launch::{CompileOptions, Launch};
 
     /// The tape of a kernel without parameters.
@@ -232,7 +232,7 @@ mod tests {
         };
         let kernel = module.find("k").expect("kernel");
         let options = Options {
-            checks: false,
+            checks: CheckSet::NONE,
             cpu: Cpu::SCALAR,
             ..Options::default()
         };

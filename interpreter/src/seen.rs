@@ -4,7 +4,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use tilescope_diagnostics::{Finding, Printed};
+use tilescope_diagnostics::{CheckSet, Finding, Printed};
 use tilescope_ir::Attrs;
 use tilescope_launch::Memory;
 use tilescope_launch::fault::{Fault, FaultDetail, Line, Spot};
@@ -26,7 +26,7 @@ impl Prepared<'_> {
     /// What another engine's programs printed, as text.
     pub fn printed_of(&self, memory: &mut Memory, lines: &[Line]) -> Vec<Printed> {
         let cancel = AtomicBool::new(false);
-        let memory = access::Memory::new(self.launch, memory, false, &cancel);
+        let memory = access::Memory::new(self.launch, memory, CheckSet::NONE, &cancel);
         let reporter = Reporter {
             module: self.module,
             kernel: self.kernel,
@@ -68,7 +68,7 @@ impl Prepared<'_> {
     /// Findings for what another engine saw, sorted by first program, then position.
     pub fn findings_of(&self, memory: &mut Memory, seen: &[Fault]) -> Vec<Finding> {
         let cancel = AtomicBool::new(false);
-        let memory = access::Memory::new(self.launch, memory, false, &cancel);
+        let memory = access::Memory::new(self.launch, memory, CheckSet::NONE, &cancel);
         let reporter = Reporter {
             module: self.module,
             kernel: self.kernel,

@@ -11,7 +11,7 @@ use crate::taint::Use;
 use crate::tape::At;
 use crate::written::Written;
 use std::collections::BTreeMap;
-use tilescope_diagnostics::Check;
+use tilescope_diagnostics::{Check, CheckSet};
 pub use tilescope_launch::fault::AccessKind;
 
 /// Identity of a finding.
@@ -205,6 +205,7 @@ pub struct Sink {
     pub suspects: Suspects,
     /// Which programs touched what, to find races.
     pub noted: Noted,
+    checks: CheckSet,
     linear: u64,
 }
 
@@ -218,6 +219,7 @@ impl Sink {
             .collect();
         Sink {
             written,
+            checks: memory.checks,
             ..Sink::default()
         }
     }
@@ -227,8 +229,11 @@ impl Sink {
         self.linear = linear;
     }
 
-    /// Notes `count` lanes; `detail` describes the first of them.
+    /// Notes `count` lanes, if the check is on; `detail` describes the first of them.
     pub fn report(&mut self, key: Key, count: u64, detail: impl FnOnce() -> Detail) {
+        if !self.checks.contains(key.check) {
+            return;
+        }
         let linear = self.linear;
         match self.entries.entry(key) {
             std::collections::btree_map::Entry::Vacant(slot) => {

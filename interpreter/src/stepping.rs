@@ -56,10 +56,6 @@ impl Stepping {
     /// # Errors
     /// Unsupported operations, by name and place.
     pub fn new(module: &Module, kernel: FuncId, launch: &Launch, options: Options) -> Result<Stepping> {
-        let options = Options {
-            checks: true,
-            ..options
-        };
         let mut lowered = lower::lower_noting(module, kernel, launch, options, true)?;
         let values = std::mem::take(&mut lowered.values);
         Ok(Stepping {

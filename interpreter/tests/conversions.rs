@@ -9,6 +9,7 @@
 mod harness;
 
 use harness::Bench;
+use tilescope_diagnostics::CheckSet;
 use tilescope_interpreter::simd::Cpu;
 use tilescope_interpreter::{Lowering, Options};
 use tilescope_ir::Scalar;
@@ -281,7 +282,7 @@ fn converted(cast: &str, from: Scalar, to: Scalar) -> Vec<u64> {
         bench.options = Options {
             cpu,
             lowering,
-            checks: false,
+            checks: CheckSet::NONE,
             threads: Some(1),
             ..Options::default()
         };

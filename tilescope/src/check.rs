@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use tilescope_diagnostics::{Error, Launched, Severity};
+use tilescope_diagnostics::{CheckSet, Error, Launched, Severity};
 use tilescope_interpreter::{Control, Options, Prepared};
 use tilescope_ir::{FuncId, Module};
 use tilescope_launch::{
@@ -111,7 +111,7 @@ impl Launcher {
         grid: impl Into<Grid>,
         args: impl Args<'a>,
     ) -> Result<Report, Failure> {
-        self.launch(kernel, &grid.into(), args.args(), true)
+        self.launch(kernel, &grid.into(), args.args(), CheckSet::ALL)
     }
 
     /// Runs the kernel without checks; see [`run`].
@@ -124,7 +124,7 @@ impl Launcher {
         grid: impl Into<Grid>,
         args: impl Args<'a>,
     ) -> Result<Report, Failure> {
-        self.launch(kernel, &grid.into(), args.args(), false)
+        self.launch(kernel, &grid.into(), args.args(), CheckSet::NONE)
     }
 
     fn launch(
@@ -132,7 +132,7 @@ impl Launcher {
         kernel: &Kernel,
         grid: &Grid,
         mut args: Vec<Arg<'_>>,
-        checks: bool,
+        checks: CheckSet,
     ) -> Result<Report, Failure> {
         let module = kernel.build()?;
         let Some(function) = kernel.function() else {

@@ -41,7 +41,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "kernels",
         ],
     ),
-    ("xtask", &["ir", "frontend"]),
+    ("xtask", &["diagnostics", "ir", "frontend"]),
 ];
 
 /// Crates that may print, end the process, and read the clock and the environment.

@@ -30,8 +30,12 @@ pub fn run(args: &Check, global: &Global, terminal: &Terminal) -> Result<Status>
     }
     let how = How {
         options: &args.run,
-        checks: true,
-        expect: true,
+        checks: args.run.checks.set(),
+        expect: args
+            .run
+            .checks
+            .set()
+            .contains(tilescope_diagnostics::Check::OutputMismatch),
         summaries: args.run.format == Format::Json || args.run.hash || !args.report.is_empty(),
         progress: terminal.progress,
         cpu,
@@ -91,7 +95,14 @@ impl All<'_> {
         for (index, mut launched) in done.launched.into_iter().enumerate() {
             if self.args.run.backend == Backend::Cpu && self.args.run.programs.is_empty() {
                 let sources = &self.args.sources;
-                name_debugger(&mut launched, argument, opened, index, sources);
+                name_debugger(
+                    &mut launched,
+                    argument,
+                    opened,
+                    index,
+                    sources,
+                    &self.args.run.checks,
+                );
             }
             let wrong = self.judge.judge(&mut launched, opened, index);
             self.refuse(wrong);

@@ -98,6 +98,7 @@ fn session(args: &Debug) -> std::result::Result<(Arc<Opened>, Session, Option<u6
         cpu: cpu()?,
         target: args.sources.target,
         poison: args.poison.into(),
+        checks: args.checks.set(),
     };
     let mut session = opened.clone().session(launch, options)?;
     let finding = match args.finding {

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use tilescope_diagnostics::render::{summary, text};
 use tilescope_diagnostics::{Finding, Launched, Severity, Unused};
 
-use crate::args::{Global, SourceOptions};
+use crate::args::{CheckOptions, Global, SourceOptions};
 use crate::engine::{Opened, Refused};
 use crate::status::Status;
 use crate::terminal::Terminal;
@@ -46,6 +46,7 @@ fn name_debugger(
     opened: &Opened,
     launch: usize,
     sources: &SourceOptions,
+    checks: &CheckOptions,
 ) {
     let mut command = format!("tilescope debug {}", quoted(asked));
     if opened.kernels.len() > 1 {
@@ -56,6 +57,9 @@ fn name_debugger(
     }
     if let Some(target) = sources.target {
         command.push_str(&format!(" --target {target}"));
+    }
+    if let Some(checks) = &checks.checks {
+        command.push_str(&format!(" --checks={}", quoted(&checks.list)));
     }
     let findings = launched.findings.iter_mut().enumerate();
     let made = |finding: &Finding| finding.program.is_some() && tilescope_debugger::looks_for(finding.check);

@@ -1,10 +1,10 @@
 //! `tilescope run LAUNCH [--out DIR]`: run, show the outputs at a glance, write them to files.
 
 use anyhow::Result;
-use tilescope_diagnostics::Report;
+use tilescope_diagnostics::{Check, CheckSet, Error, Report};
 
 use super::{as_text, keep_first, name_debugger, refuse, status_of, unused};
-use crate::args::{Backend, Format, Global, Run};
+use crate::args::{Backend, CheckOptions, Format, Global, Run};
 use crate::engine::{How, Refused, cpu, open};
 use crate::judge::Judge;
 use crate::output::Destination;
@@ -22,7 +22,10 @@ pub fn run(args: &Run, global: &Global, terminal: &Terminal) -> Result<Status> {
     };
     let how = How {
         options: &args.run,
-        checks: !args.no_checks,
+        checks: match args.no_checks {
+            true => CheckSet::ALWAYS,
+            false => args.run.checks.set(),
+        },
         expect: false,
         summaries: !global.quiet || !is_text || !args.report.is_empty(),
         progress: terminal.progress,
@@ -31,6 +34,9 @@ pub fn run(args: &Run, global: &Global, terminal: &Terminal) -> Result<Status> {
         twice: false,
         twin: false,
     };
+    if let Some(error) = compares_nothing(&args.run.checks) {
+        return Ok(refuse(&error.into(), terminal));
+    }
     let (mut judge, wrong) = Judge::new(&args.judge);
     let mut out = Out::new(terminal);
     let mut report = Report::default();
@@ -48,7 +54,14 @@ pub fn run(args: &Run, global: &Global, terminal: &Terminal) -> Result<Status> {
             for (index, mut launched) in done.launched.into_iter().enumerate() {
                 if args.run.backend == Backend::Cpu && args.run.programs.is_empty() {
                     let sources = &args.sources;
-                    name_debugger(&mut launched, &args.launch, &opened, index, sources);
+                    name_debugger(
+                        &mut launched,
+                        &args.launch,
+                        &opened,
+                        index,
+                        sources,
+                        &args.run.checks,
+                    );
                 }
                 refused.0.extend(judge.judge(&mut launched, &opened, index));
                 status = status.and(status_of(&launched));
@@ -82,4 +95,20 @@ pub fn run(args: &Run, global: &Global, terminal: &Terminal) -> Result<Status> {
     };
     let unwritten = Refused(files.write(&report, &refused.0));
     Ok(status.and(shown).and(refuse(&unwritten, terminal)))
+}
+
+/// `run` cannot be asked for a comparison that it does not make.
+fn compares_nothing(checks: &CheckOptions) -> Option<Box<Error>> {
+    let asked = checks
+        .checks
+        .as_ref()?
+        .list
+        .split(',')
+        .any(|name| name.trim() == Check::OutputMismatch.id());
+    asked.then(|| {
+        Error::input(
+            "`run` compares no output with what is expected: there is no `output-mismatch` to look for",
+        )
+        .help("`tilescope check` does")
+    })
 }

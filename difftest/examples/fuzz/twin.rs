@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use tilescope_diagnostics::{Error, ErrorKind};
+use tilescope_diagnostics::{CheckSet, Error, ErrorKind};
 use tilescope_difftest::twin::{Bounded, Twin};
 use tilescope_interpreter::{Control, Options, Prepared};
 
@@ -51,7 +51,7 @@ fn outputs(opened: &Opened, left: &Left) -> Result<Result<Vec<Bounded>, String>,
         progress: &|_| (),
     };
     let options = Options {
-        checks: false,
+        checks: CheckSet::NONE,
         threads: Some(1),
         ..Options::default()
     };

@@ -10,6 +10,7 @@ use crate::ordered;
 use crate::races::Touch;
 use crate::sink::AccessKind;
 use crate::steps::atomic;
+use tilescope_diagnostics::Check;
 
 /// Loads into `out`; masked-off lanes take `other`, or 0.
 pub fn load<T: Lane>(machine: &mut Machine<'_>, access: Access, other: Option<Slot>, out: Slot) {
@@ -185,15 +186,18 @@ pub fn store<T: Lane>(machine: &mut Machine<'_>, access: Access, value: Slot) {
     machine.sink.written = written;
     machine.sink.noted = noted;
     access.report(machine, faults);
-    if !rising && access.kind == AccessKind::Store && machine.context.memory.checks {
+    if !rising
+        && access.kind == AccessKind::Store
+        && machine.context.memory.checks.contains(Check::DuplicateStore)
+    {
         duplicate::look::<T>(machine, access, slot);
     }
 }
 
-/// Compares what would be stored with what is there.
+/// Compares what would be stored with what is there; what is at fault is reported as by a store.
 fn compare<T: Lane>(machine: &mut Machine<'_>, access: Access, value: Slot) {
     let tile = machine.frame.tile::<T>(value, access.lanes);
-    let _ = access.checked(machine, |memory, piece| {
+    let faults = access.checked(machine, |memory, piece| {
         let Some(compare) = &memory.compare else { return };
         for i in 0..piece.count {
             let offset = piece.offset + i * size_of::<T>();
@@ -206,4 +210,5 @@ fn compare<T: Lane>(machine: &mut Machine<'_>, access: Access, value: Slot) {
             }
         }
     });
+    access.report(machine, faults);
 }

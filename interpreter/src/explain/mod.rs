@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use tilescope_diagnostics::{Chain, Check, Finding, Result, Value};
+use tilescope_diagnostics::{Chain, Check, CheckSet, Finding, Result, Value};
 use tilescope_ir::{Family, Op, OpCode};
 use tilescope_launch::Memory;
 
@@ -178,7 +178,7 @@ impl Prepared<'_> {
             false => self.replay_all(&code, &programs, &mut (replay.before)()?, replay.steps)?,
         };
         let cancel = AtomicBool::new(false);
-        let memory = access::Memory::new(self.launch, replay.left, false, &cancel);
+        let memory = access::Memory::new(self.launch, replay.left, CheckSet::NONE, &cancel);
         let reporter = Reporter {
             module: self.module,
             kernel: self.kernel,
@@ -207,7 +207,7 @@ impl Prepared<'_> {
         steps: usize,
     ) -> Vec<(usize, Seen)> {
         let cancel = AtomicBool::new(false);
-        let mut memory = access::Memory::new(self.launch, left, true, &cancel);
+        let mut memory = access::Memory::new(self.launch, left, self.options.checks, &cancel);
         memory.watch_reads(self.launch, &code.stepping.tape);
         memory.poison = self.options.poison;
         // Nothing is stored.
@@ -233,7 +233,7 @@ impl Prepared<'_> {
         steps: usize,
     ) -> Result<Vec<(usize, Seen)>> {
         let cancel = AtomicBool::new(false);
-        let mut memory = access::Memory::new(self.launch, before, true, &cancel);
+        let mut memory = access::Memory::new(self.launch, before, self.options.checks, &cancel);
         memory.watch_reads(self.launch, &code.stepping.tape);
         memory.poison = self.options.poison;
         let mut all = Vec::new();

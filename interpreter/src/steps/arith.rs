@@ -207,6 +207,8 @@ struct Division {
     apply: Elementwise,
     kind: Kind,
     signed: bool,
+    /// Lanes without a result are looked for.
+    watched: bool,
 }
 
 impl Division {
@@ -284,7 +286,10 @@ impl Step for Division {
         }
         symbolic::flatten(inst, machine);
         let lanes = inst.lanes(machine);
-        let faulty = self.faulty_lanes(inst, machine);
+        let faulty = match self.watched {
+            true => self.faulty_lanes(inst, machine),
+            false => Vec::new(),
+        };
         self.apply.apply(
             machine.context.cpu,
             &mut machine.frame,
@@ -301,6 +306,9 @@ impl Step for Division {
 
     fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
         taint::lanewise(inst, machine);
+        if !self.watched {
+            return;
+        }
         let faulty = self.faulty_lanes(inst, machine);
         let detail =
             |&(lane, dividend, divisor): &(u32, i64, i64)| BirthDetail::Division(lane, dividend, divisor);
@@ -316,6 +324,8 @@ struct Shift {
     kind: Kind,
     /// An address may be made of it: wrap-around is looked for.
     addresses: bool,
+    /// Amounts out of range are looked for.
+    watched: bool,
 }
 
 /// A faulty lane of a shift: lane, value, amount.
@@ -394,9 +404,9 @@ impl Step for Shift {
         }
         symbolic::flatten(inst, machine);
         let lanes = inst.lanes(machine);
-        let faulty = match in_range {
-            true => Vec::new(),
-            false => self.faulty_lanes(inst, machine),
+        let faulty = match self.watched && !in_range {
+            true => self.faulty_lanes(inst, machine),
+            false => Vec::new(),
         };
         self.apply.apply(
             machine.context.cpu,
@@ -423,6 +433,9 @@ impl Step for Shift {
 
     fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
         taint::lanewise(inst, machine);
+        if !self.watched {
+            return;
+        }
         let faulty = self.faulty_lanes(inst, machine);
         let width = self.width() as u32;
         let detail = |&(lane, value, amount): &BadShift| BirthDetail::Shift(lane, value, amount, width);
@@ -512,6 +525,7 @@ pub fn elementwise(lower: &mut Lower<'_>, function: &Function, op: OpId, _: Clas
     let outs = vec![out];
     let code = data.code;
     let addresses = lower.is_address(function, data.results[0]);
+    let watched = lower.checks(Check::DivByZero);
     match code {
         OpCode::AddI | OpCode::SubI | OpCode::MulI | OpCode::MinSI | OpCode::MaxSI if kind != Kind::Bool => {
             let step = Offsets {
@@ -528,6 +542,7 @@ pub fn elementwise(lower: &mut Lower<'_>, function: &Function, op: OpId, _: Clas
                 apply,
                 kind,
                 addresses,
+                watched: lower.checks(Check::ShiftOutOfRange),
             };
             lower.emit(step, ins, outs, lanes);
         }
@@ -538,6 +553,7 @@ pub fn elementwise(lower: &mut Lower<'_>, function: &Function, op: OpId, _: Clas
                     apply,
                     kind,
                     signed: true,
+                    watched,
                 },
                 ins,
                 outs,
@@ -551,6 +567,7 @@ pub fn elementwise(lower: &mut Lower<'_>, function: &Function, op: OpId, _: Clas
                     apply,
                     kind,
                     signed: false,
+                    watched,
                 },
                 ins,
                 outs,
@@ -661,7 +678,7 @@ pub fn poison(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()
     let value = function.ops[op].results[0];
     let kind = lower.kind(function, value);
     for out in lower.define(function, value)? {
-        match lower.checks() {
+        match lower.checks(Check::UndefinedLane) {
             true => lower.emit(Meaningless { kind }, vec![], vec![out], 1),
             false => lower.emit(Known { bits: 0 }, vec![], vec![out], 1),
         }

@@ -528,7 +528,10 @@ pub fn cast(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> 
     let out = lower.result(function, op)?;
     let lanes = lower.lanes(function, data.results[0]);
     let signed = matches!(data.code, OpCode::ExtSI | OpCode::IndexCast | OpCode::TruncI);
-    if matches!(data.code, OpCode::FpToSi | OpCode::FpToUi) && to != Kind::Bool && lower.checks() {
+    if matches!(data.code, OpCode::FpToSi | OpCode::FpToUi)
+        && to != Kind::Bool
+        && lower.checks(Check::FloatToIntRange)
+    {
         let signed = data.code == OpCode::FpToSi;
         let step = ToInteger {
             apply,

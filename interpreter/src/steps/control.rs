@@ -479,10 +479,15 @@ pub fn cond_br(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<(
 #[derive(Debug)]
 struct MustHold {
     check: Check,
+    /// The check is on; undefined lanes are used here all the same.
+    judged: bool,
 }
 
 impl Step for MustHold {
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
+        if !self.judged {
+            return Ok(Flow::Next);
+        }
         let lanes = inst.lanes(machine);
         let tile = machine.frame.tile::<Bool>(inst.ins[0], lanes);
         let count = (0..lanes).filter(|&i| tile.lane(i).0 == 0).count();
@@ -510,7 +515,8 @@ fn must_hold(lower: &mut Lower<'_>, function: &Function, op: OpId, check: Check)
     let data = &function.ops[op];
     let ins = vec![lower.slot(data.operands[0])];
     let lanes = lower.lanes(function, data.operands[0]);
-    lower.emit(MustHold { check }, ins, vec![], lanes);
+    let judged = lower.checks(check);
+    lower.emit(MustHold { check, judged }, ins, vec![], lanes);
     Ok(())
 }
 

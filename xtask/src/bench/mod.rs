@@ -8,6 +8,7 @@
 //!
 //! Without a Python that has Triton and PyTorch their columns are skipped, by name.
 
+mod checks;
 mod goals;
 mod plot;
 mod sides;
@@ -33,6 +34,7 @@ usage: cargo xtask bench [OPTION...] [NAME...]
   --binary PATH    this tilescope, instead of building one
   --write          put the table into docs/benchmarks.md
   --plot           time against size, as docs/benchmarks.svg: alone, or beside --write
+  --checks         instead, what each check costs alone; with --write, into docs/benchmarks.md
   --examples       the built-in examples instead, beside Triton's interpreter alone";
 
 /// What the command line asks for.
@@ -45,6 +47,7 @@ pub struct Options {
     binary: Option<PathBuf>,
     write: bool,
     plot: bool,
+    checks: bool,
     examples: bool,
     names: Vec<String>,
 }
@@ -88,6 +91,11 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         repeats: options.repeats,
         threads: options.threads,
     };
+    if options.checks {
+        let launches = launches(root, &options.names)?;
+        let named = !options.names.is_empty();
+        return checks::run(root, &launches, named, &tilescope, options.write);
+    }
     if options.plot {
         plot::run(root, &target.join("bench/plot"), &tilescope)?;
         if !options.write {
@@ -207,6 +215,7 @@ fn parse(args: &[String]) -> Result<Options> {
         binary: None,
         write: false,
         plot: false,
+        checks: false,
         examples: false,
         names: Vec::new(),
     };
@@ -222,6 +231,7 @@ fn parse(args: &[String]) -> Result<Options> {
             "--budget" => options.budget_s = value()?.parse().context("--budget needs seconds")?,
             "--binary" => options.binary = Some(value()?.into()),
             "--write" => options.write = true,
+            "--checks" => options.checks = true,
             "--plot" => options.plot = true,
             "--examples" => options.examples = true,
             "--help" => bail!("{USAGE}"),

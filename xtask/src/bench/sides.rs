@@ -181,7 +181,7 @@ impl Tilescope {
     }
 
     /// The report of a launch, run once to warm up and then as often as is asked for.
-    fn launched(&self, command: &str, options: &[&str], launch: &Path) -> Result<Value> {
+    pub fn launched(&self, command: &str, options: &[&str], launch: &Path) -> Result<Value> {
         let threads = self.threads.map(|threads| format!("--threads={threads}"));
         let output = Command::new(&self.binary)
             .arg(command)
@@ -203,7 +203,8 @@ impl Tilescope {
     }
 }
 
-fn seconds(launched: &Value) -> Result<f64> {
+/// What a launch took.
+pub fn seconds(launched: &Value) -> Result<f64> {
     launched["elapsed_s"]
         .as_f64()
         .context("the report has no elapsed_s")

@@ -139,12 +139,17 @@ pub fn seconds(value: f64) -> String {
 
 /// Puts a table into the page.
 pub fn write_page(root: &Path, table: &str) -> Result<()> {
+    write_between(root, BEGIN, END, table)
+}
+
+/// Puts a table between two marks of the page.
+pub fn write_between(root: &Path, begin: &str, end: &str, table: &str) -> Result<()> {
     let path = root.join(PAGE);
     let page = std::fs::read_to_string(&path).with_context(|| format!("cannot read {PAGE}"))?;
     let (before, rest) = page
-        .split_once(BEGIN)
+        .split_once(begin)
         .context("the page has lost its begin mark")?;
-    let (_, after) = rest.split_once(END).context("the page has lost its end mark")?;
-    std::fs::write(&path, format!("{before}{BEGIN}\n{table}\n{END}{after}"))
+    let (_, after) = rest.split_once(end).context("the page has lost its end mark")?;
+    std::fs::write(&path, format!("{before}{begin}\n{table}\n{end}{after}"))
         .with_context(|| format!("cannot write {PAGE}"))
 }
