@@ -1,6 +1,6 @@
 //! The twins of all launches of a file, run one after the other; and any program of theirs once more, watched.
 
-use tilescope_diagnostics::Result;
+use tilescope_diagnostics::{CheckSet, Result};
 use tilescope_interpreter::explain::trace::Trace;
 use tilescope_interpreter::races::Noted;
 use tilescope_interpreter::{Control, Options, Prepared};
@@ -53,7 +53,7 @@ impl<'a> Stages<'a> {
             let (twin, mut prepared) = stages.prepared(index, after.take())?;
             // Who writes what is noted where races are looked for.
             let options = Options {
-                checks: true,
+                checks: CheckSet::ALL,
                 max_findings: 0,
                 ..stage.options
             };
@@ -95,7 +95,7 @@ impl<'a> Stages<'a> {
         for earlier in 0..index {
             let (twin, mut prepared) = self.prepared(earlier, after.take())?;
             let options = Options {
-                checks: false,
+                checks: CheckSet::NONE,
                 ..self.stage.options
             };
             Prepared::new(twin.module(), twin.kernel(), &prepared.launch, options)?

@@ -108,7 +108,7 @@ impl Prepared<'_> {
         }
         let code = Code::new(self.module, &stepping);
         let cancel = AtomicBool::new(false);
-        let mut memory = access::Memory::new(self.launch, before, true, &cancel);
+        let mut memory = access::Memory::new(self.launch, before, self.options.checks, &cancel);
         memory.poison = self.options.poison;
         if !self.is_repeatable() {
             let (max_steps, cpu) = (self.options.max_steps, self.options.cpu);
