@@ -1,5 +1,5 @@
 //! Every bit pattern of the 8-bit and 16-bit types, converted to every other type by every operation and rounding of the
-//! IR, on the lowest and the highest level of the CPU, against exact integer arithmetic on the patterns.
+//! IR, on the lowest and the highest level of the CPU, with checks and without, against exact integer arithmetic on the patterns.
 //!
 //! The oracle knows formats by their definition and shares no code with `num`. What a definition leaves open (overflow,
 //! NaN, floats beyond an integer's range) is as measured on an H200; `num_golden` holds the tables of that run.
@@ -266,10 +266,11 @@ fn converted(cast: &str, from: Scalar, to: Scalar) -> Vec<u64> {
         .flat_map(|i| i.to_le_bytes()[..from.bytes()].to_vec())
         .collect();
     let mut found: Option<Vec<u8>> = None;
-    for (cpu, lowering) in [
-        (Cpu::SCALAR, Lowering::Stepping),
-        (Cpu::SCALAR, Lowering::Fast),
-        (Cpu::detect(), Lowering::Fast),
+    for (cpu, lowering, checks) in [
+        (Cpu::SCALAR, Lowering::Stepping, false),
+        (Cpu::SCALAR, Lowering::Fast, false),
+        (Cpu::detect(), Lowering::Fast, false),
+        (Cpu::detect(), Lowering::Fast, true),
     ] {
         let parameters = format!("%p: !tt.ptr<{a}>, %q: !tt.ptr<{b}>");
         let mut bench = Bench::new(&parameters, &body, 1)
@@ -282,7 +283,11 @@ fn converted(cast: &str, from: Scalar, to: Scalar) -> Vec<u64> {
         bench.options = Options {
             cpu,
             lowering,
+<<<<<<< HEAD
             checks: CheckSet::NONE,
+=======
+            checks,
+>>>>>>> cb33268 (interpreter: a checked run computes what a plain one does where a lane has no right value)
             threads: Some(1),
             ..Options::default()
         };
@@ -291,7 +296,7 @@ fn converted(cast: &str, from: Scalar, to: Scalar) -> Vec<u64> {
             None => found = Some(bytes),
             Some(first) => assert!(
                 *first == bytes,
-                "{cast} of {from} to {to}: another result with {cpu:?}, {lowering:?}"
+                "{cast} of {from} to {to}: another result with {cpu:?}, {lowering:?}, checks: {checks}"
             ),
         }
     }

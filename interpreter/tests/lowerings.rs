@@ -83,16 +83,25 @@ fn open(path: &Path) -> Opened {
 }
 
 fn run(opened: &Opened, lowering: Lowering) -> Left {
+    run_with(
+        opened,
+        Options {
+            lowering,
+            threads: Some(if lowering == Lowering::Fast { 3 } else { 1 }),
+            ..Options::default()
+        },
+    )
+}
+
+fn run_with(opened: &Opened, options: Options) -> Left {
     let mut memory = opened.bound.allocate(&opened.files, u64::MAX).expect("allocated");
     let mut said = Vec::new();
     for (index, module) in opened.kernels.iter().enumerate() {
         let function = opened.file.find_kernel(index, module).expect("found before");
         let options = Options {
-            lowering,
-            threads: Some(if lowering == Lowering::Fast { 3 } else { 1 }),
             // Each lowering counts its own instructions: none of the kernels ends near this.
             max_steps: 200_000,
-            ..Options::default()
+            ..options
         };
         let prepared = Prepared::new(module, function, &opened.bound.launches[index], options);
         let cancel = AtomicBool::new(false);
@@ -137,5 +146,26 @@ fn both_lowerings_leave_the_same() {
         // What racing programs leave depends on which of them was last.
         let races = fast.said.iter().any(|said| said.contains("check: Race"));
         assert!(races || fast == stepping, "{}: outputs differ", path.display());
+    }
+}
+
+/// A run with checks computes what one without does, faults or not: nothing is made up for lanes that have no right value.
+#[test]
+fn checks_change_no_bit() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut paths = Vec::new();
+    for folder in ["tests/pass", "tests/fail"] {
+        launch_files(&root.join(folder), &mut paths);
+    }
+    for path in paths {
+        let opened = open(&path);
+        let on_one_thread = |checks| Options {
+            checks,
+            threads: Some(1),
+            ..Options::default()
+        };
+        let checked = run_with(&opened, on_one_thread(true));
+        let plain = run_with(&opened, on_one_thread(false));
+        assert_eq!(checked.bytes, plain.bytes, "{}", path.display());
     }
 }

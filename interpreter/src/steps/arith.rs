@@ -299,7 +299,6 @@ impl Step for Division {
         );
         if !faulty.is_empty() {
             machine.taint.activate();
-            clear_lanes(self.kind, inst, machine, faulty.iter().map(|f| f.0));
         }
         Ok(Flow::Next)
     }
@@ -417,7 +416,6 @@ impl Step for Shift {
         );
         if !faulty.is_empty() {
             machine.taint.activate();
-            clear_lanes(self.kind, inst, machine, faulty.iter().map(|f| f.0));
         } else if self.follows() && exact::wraps(self.code, self.kind, inst, machine) {
             machine.exact.activate();
         }
@@ -464,22 +462,6 @@ pub fn bear<F>(
             taint::bear_lanes(machine, inst.outs[0], lanes, check, born);
         }
     }
-}
-
-/// Sets lanes without a result to 0: one cause shall not have its made-up value cause another finding.
-pub fn clear_lanes(kind: Kind, inst: &Inst, machine: &mut Machine<'_>, faulty: impl Iterator<Item = u32>) {
-    let (out, lanes) = (inst.outs[0], inst.lanes(machine));
-    if machine.frame.uniform(out).is_some() {
-        machine.frame.set_uniform(out, 0);
-        return;
-    }
-    with_width!(kind, T => {
-        let mut buffer = machine.frame.take::<T>(out, lanes);
-        for lane in faulty {
-            buffer.lanes::<T>(lanes)[lane as usize] = T::from_bits(0);
-        }
-        machine.frame.put(out, buffer);
-    });
 }
 
 /// A value without meaning.

@@ -12,7 +12,7 @@ use crate::num::float::{
 use crate::num::int::{FromFloat, ToFloat};
 use crate::optimise::formula::Rule;
 use crate::simd::Cpu;
-use crate::steps::arith::{bear, clear_lanes};
+use crate::steps::arith::bear;
 use crate::steps::symbolic;
 use crate::taint::{self, BirthDetail};
 use crate::tape::{Inst, Step};
@@ -161,7 +161,6 @@ impl Step for ToInteger {
         );
         if !faulty.is_empty() {
             machine.taint.activate();
-            clear_lanes(self.to, inst, machine, faulty.iter().map(|f| f.0));
         }
         Ok(Flow::Next)
     }
