@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use tilescope_diagnostics::{Error, Result, Source};
+use tilescope_diagnostics::{CheckSet, Error, Result, Source};
 use tilescope_interpreter::{Control, Lowering, Options, Prepared};
 use tilescope_ir::VerifiedModule;
 use tilescope_launch::{Bound, Files, LaunchFile, Memory, Overrides, Signature};
@@ -164,8 +164,8 @@ fn checks_change_no_bit() {
             threads: Some(1),
             ..Options::default()
         };
-        let checked = run_with(&opened, on_one_thread(true));
-        let plain = run_with(&opened, on_one_thread(false));
+        let checked = run_with(&opened, on_one_thread(CheckSet::ALL));
+        let plain = run_with(&opened, on_one_thread(CheckSet::NONE));
         assert_eq!(checked.bytes, plain.bytes, "{}", path.display());
     }
 }
