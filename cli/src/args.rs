@@ -354,6 +354,12 @@ pub struct Diff {
     /// Allow absolute differences, beside the bounds
     #[arg(long, value_name = "A", default_value_t = 0.0, value_parser = tolerance)]
     pub atol: f64,
+    /// Compare with another launch file instead, on the same cases and data: the version before a change, another block size
+    #[arg(long, value_name = "LAUNCH", conflicts_with = "paths")]
+    pub against: Option<String>,
+    /// Where something differs, name the first operation that diverges, with the values on both sides
+    #[arg(long)]
+    pub bisect: bool,
     /// Folder for the launch file of the smallest case and the list of cases that differed [default: beside the launch file]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -3,6 +3,7 @@
 //! Only this crate prints, exits, or reads the clock and the environment.
 
 mod again;
+mod against;
 mod args;
 mod commands;
 mod crash;

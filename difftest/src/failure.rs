@@ -27,6 +27,10 @@ pub enum Relation {
     Warps,
     /// Independence of what lanes hold that nothing gave a value.
     Undefined,
+    /// Nearness to another launch file.
+    Against,
+    /// The interpreter's checks, of that other file.
+    There,
 }
 
 /// A case that is wrong.
@@ -68,6 +72,9 @@ impl Failure {
                     "`{name}` depends on a tunable parameter {count}: {}",
                     difference.paths.1
                 )
+            }
+            Relation::Against => {
+                format!("`{name}` differs from what {} gives {count}", difference.paths.1)
             }
             Relation::Order => format!("`{name}` depends on the order of the programs {count}"),
             Relation::Padding => {
@@ -179,7 +186,8 @@ fn help(relation: Relation) -> &'static str {
         Relation::Undefined => {
             "a load whose mask is off leaves its lanes undefined: give it `other=`, or leave those lanes out of what follows"
         }
-        Relation::Checks | Relation::Expected => {
+        Relation::Against => "one of the two is wrong, or both are: `[expect]` says which",
+        Relation::Checks | Relation::There | Relation::Expected => {
             "the places tell: one block points to its mask, all elements to the formula or a stride"
         }
     }

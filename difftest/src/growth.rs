@@ -107,16 +107,7 @@ pub(crate) struct Path {
 impl Path {
     /// The way to the element that was stored last.
     pub fn of(watched: &Watched<'_>) -> Path {
-        let walk = Walk {
-            watched,
-            trace: watched.trace,
-            names: watched
-                .module
-                .funcs
-                .iter()
-                .map(|(id, function)| (id, Names::of(watched.module, function)))
-                .collect(),
-        };
+        let walk = Walk::of(watched);
         let mut path = Path {
             program: watched.trace.program(),
             steps: Vec::new(),
@@ -146,9 +137,8 @@ impl Path {
         path
     }
 
-    /// The operation, all its rounds together, that made most of the error: its first round and its last. The first, if
-    /// several made all of it.
-    pub fn worst(&self) -> Option<(&Step, &Step)> {
+    /// The operation, all its rounds together, that made most of the error; the first, if several made all of it.
+    pub fn worst(&self) -> Option<Worst<'_>> {
         let mut grown: HashMap<(FuncId, ValueId), f64> = HashMap::new();
         for step in &self.steps {
             *grown.entry(step.value).or_default() += step.growth();
@@ -161,14 +151,24 @@ impl Path {
             }
         }
         let (first, _) = worst?;
-        let last = self.steps.iter().rfind(|step| step.value == first.value)?;
-        Some((first, last))
+        let rounds = || self.steps.iter().filter(|step| step.value == first.value);
+        let mut most = first;
+        for step in rounds() {
+            if step.growth() > most.growth() {
+                most = step;
+            }
+        }
+        Some(Worst {
+            first,
+            most,
+            last: rounds().next_back()?,
+        })
     }
 
     /// The values on the way that have a name, and what loads read: the last of each, `most` of them.
     pub fn chain(&self, most: usize) -> Vec<Chain> {
         let mut told: Vec<Chain> = Vec::new();
-        let worst = self.worst().map(|(_, last)| last.value);
+        let worst = self.worst().map(|worst| worst.last.value);
         for step in self.steps.iter().rev() {
             let named = step.name.is_some() || step.from.is_some() || Some(step.value) == worst;
             let again = |chain: &Chain| chain.name == step.name && chain.location == step.location;
@@ -197,6 +197,17 @@ impl Path {
         told.reverse();
         told
     }
+}
+
+/// An operation that made an error.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Worst<'a> {
+    /// Its first round.
+    pub first: &'a Step,
+    /// The round in which the error grew most.
+    pub most: &'a Step,
+    /// Its last round.
+    pub last: &'a Step,
 }
 
 /// A number as reports have them, short.
@@ -229,15 +240,27 @@ pub(crate) fn in_units(units: f64) -> String {
     }
 }
 
-struct Walk<'a> {
+/// A program that is watched, and the author's names.
+pub(crate) struct Walk<'a> {
     watched: &'a Watched<'a>,
-    trace: &'a Trace<'a, 'a, 'a>,
+    pub trace: &'a Trace<'a, 'a, 'a>,
     names: HashMap<FuncId, Names>,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    pub fn of(watched: &'a Watched<'a>) -> Walk<'a> {
+        let functions = watched.module.funcs.iter();
+        Walk {
+            watched,
+            trace: watched.trace,
+            names: functions
+                .map(|(id, function)| (id, Names::of(watched.module, function)))
+                .collect(),
+        }
+    }
+
     /// The author's name of a value, with its lane.
-    fn name(&self, made: &Made<'_>) -> Option<String> {
+    pub fn name(&self, made: &Made<'_>) -> Option<String> {
         let (func, value) = self.watched.twin.beside(made.func, made.value)?.of;
         let names = self.names.get(&func)?;
         let (name, _) = names.get(value).filter(|_| !names.is_part(value))?;
@@ -248,7 +271,7 @@ impl Walk<'_> {
     }
 
     /// A float's value on both sides.
-    fn both(&self, made: &Made<'_>) -> Option<Both> {
+    pub fn both(&self, made: &Made<'_>) -> Option<Both> {
         let (wide, error) = self.watched.twin.beside(made.func, made.value)?.wide?;
         let float = |value: Value| match value {
             Value::Float(x) => Some(x),

@@ -9,10 +9,13 @@
 //!
 //! Compiles nothing itself, prints nothing, reads no file.
 
+mod against;
+mod bisect;
 pub mod case;
 mod compare;
 mod engine;
 mod failure;
+mod fork;
 pub mod generate;
 mod growth;
 pub mod judge;
@@ -22,6 +25,7 @@ mod search;
 pub mod stages;
 pub mod twin;
 
+pub use against::Other;
 pub use compare::{Difference, Tightness, compare};
 pub use engine::{Ended, Engine};
 pub use failure::{Failure, Relation};

@@ -7,7 +7,7 @@ use tilescope_oracle::Tolerance;
 
 use crate::compare::{Difference, compare};
 use crate::failure::{tensor_ref, ulps};
-use crate::growth::{Both, Path, in_units};
+use crate::growth::{Both, Path, Worst, in_units};
 use crate::judge::{Subject, accumulation};
 use crate::stages::{Stage, Stages};
 use crate::twin::Bounded;
@@ -45,7 +45,7 @@ pub fn losses(subject: &Subject, stage: Stage<'_>, steps: usize) -> Result<Losse
         let Some(difference) = difference(subject, bounded) else {
             continue;
         };
-        let path = stages.trace(&bounded.tensor.name, &difference.index, &mut |watched| {
+        let path = stages.trace(&bounded.tensor.name, &difference.index, false, &mut |watched| {
             (watched.index, watched.name.to_string(), Path::of(watched))
         })?;
         let last = subject.kernels.len().saturating_sub(1);
@@ -130,7 +130,7 @@ fn finding(
 /// Points a finding at the operation that made most of the error; gives its words.
 pub(crate) fn told(path: &Path, finding: &mut Finding) -> String {
     finding.program = Some(path.program);
-    let Some((first, last)) = path.worst() else {
+    let Some(Worst { first, most, last }) = path.worst() else {
         let loaded = path.steps.first().and_then(|step| step.from.as_deref());
         finding.help = Some(String::from(
             "no operation of this program adds to the error: look at who wrote what it reads",
@@ -150,14 +150,14 @@ pub(crate) fn told(path: &Path, finding: &mut Finding) -> String {
             .operands
             .push((format!("{name} in float64"), Value::Float(both.wide)));
     };
-    side(last.op, last.is);
-    for (name, both) in &last.operands {
+    side(most.op, most.is);
+    for (name, both) in &most.operands {
         side(name, *both);
     }
     finding
         .operands
-        .push((String::from("error bound there"), Value::Float(last.is.bound)));
-    if last.is.is_lost() {
+        .push((String::from("error bound there"), Value::Float(most.is.bound)));
+    if most.is.is_lost() {
         finding.help = Some(String::from(
             "divide before you multiply, subtract the maximum, or compute this in a wider type",
         ));

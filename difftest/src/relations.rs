@@ -126,12 +126,8 @@ impl Bench<'_> {
         seed: u64,
         judged: &mut Judged,
     ) -> Result<()> {
-        let poison = match seed % 2 {
-            0 => Poison::Nan,
-            _ => Poison::Random,
-        };
         let options = Options {
-            poison,
+            poison: poison_of(seed),
             ..self.plain()
         };
         let (memory, _, interrupted) = self.run(subject, options)?;
@@ -155,6 +151,14 @@ impl Bench<'_> {
             checks: CheckSet::NONE,
             ..self.options
         }
+    }
+}
+
+/// What undefined lanes hold in the second run of a case.
+pub(crate) fn poison_of(seed: u64) -> Poison {
+    match seed % 2 {
+        0 => Poison::Nan,
+        _ => Poison::Random,
     }
 }
 
@@ -196,7 +200,7 @@ pub(crate) fn exact(tensor: &Tensor, memory: &Memory) -> Bounded {
 }
 
 /// Fills the bytes of an allocation that are no element of any view; true if there are some.
-fn fill_padding(subject: &Subject, memory: &mut Memory, index: usize, seed: u64) -> bool {
+pub(crate) fn fill_padding(subject: &Subject, memory: &mut Memory, index: usize, seed: u64) -> bool {
     let views = || {
         let tensors = subject.bound.tensors().iter();
         tensors.filter(|tensor| tensor.allocation.0 as usize == index)

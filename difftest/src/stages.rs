@@ -4,7 +4,7 @@ use tilescope_diagnostics::{CheckSet, Result};
 use tilescope_interpreter::explain::trace::Trace;
 use tilescope_interpreter::races::Noted;
 use tilescope_interpreter::{Control, Options, Prepared};
-use tilescope_launch::{Launch, Memory};
+use tilescope_launch::{Launch, Memory, Role};
 
 use crate::judge::Subject;
 use crate::twin::{self, Bounded, Twin};
@@ -25,6 +25,8 @@ pub(crate) struct Stages<'a> {
     subject: &'a Subject,
     stage: Stage<'a>,
     ran: Vec<Ran>,
+    /// By allocation, the bytes that were written, where that was noted: of outputs.
+    written: Vec<Vec<(u64, u64)>>,
     /// What the last of them left; none where the run was interrupted.
     pub outputs: Option<Vec<Bounded>>,
 }
@@ -46,6 +48,7 @@ impl<'a> Stages<'a> {
             subject,
             stage,
             ran: Vec::new(),
+            written: Vec::new(),
             outputs: None,
         };
         let mut after = None;
@@ -69,6 +72,10 @@ impl<'a> Stages<'a> {
             });
             after = Some(prepared);
         }
+        if let Some(after) = &after {
+            let allocations = after.memory.allocations.iter();
+            stages.written = allocations.map(|a| a.written.clone()).collect();
+        }
         stages.outputs = after.map(|after| after.outputs());
         Ok(stages)
     }
@@ -76,6 +83,18 @@ impl<'a> Stages<'a> {
     /// What the bounds do not cover.
     pub fn notes(&self) -> impl Iterator<Item = &String> {
         self.ran.iter().flat_map(|ran| ran.twin.notes())
+    }
+
+    /// True for an element of an output that no program wrote.
+    pub fn is_unwritten(&self, tensor: &str, element: &[i64]) -> bool {
+        let mut tensors = self.subject.bound.tensors().iter();
+        let Some(tensor) = tensors.find(|t| t.name == tensor && t.role == Role::Out) else {
+            return false;
+        };
+        let steps = element.iter().zip(&tensor.strides).map(|(i, stride)| i * stride);
+        let byte = (tensor.offset + steps.sum::<i64>()).unsigned_abs() * tensor.dtype.bytes() as u64;
+        let written = self.written.get(tensor.allocation.0 as usize);
+        written.is_some_and(|ranges| ranges.iter().all(|(start, end)| !(start..end).contains(&&byte)))
     }
 
     fn prepared(&self, index: usize, after: Option<twin::Prepared>) -> Result<(Twin, twin::Prepared)> {
@@ -106,7 +125,8 @@ impl<'a> Stages<'a> {
     }
 
     /// Runs the twin of the program once more that wrote an element last, watched, and gives it to `look` with the
-    /// number of its launch; none where it is not known which program that was.
+    /// number of its launch; none where it is not known which program that was. It runs after all before it, as it did; or
+    /// `first` of all.
     ///
     /// # Errors
     /// What cannot be allocated or run.
@@ -114,6 +134,7 @@ impl<'a> Stages<'a> {
         &self,
         tensor: &str,
         element: &[i64],
+        first: bool,
         look: &mut dyn FnMut(&Watched<'_>) -> T,
     ) -> Result<Option<T>> {
         for (index, ran) in self.ran.iter().enumerate().rev() {
@@ -128,7 +149,7 @@ impl<'a> Stages<'a> {
             };
             let mut memory = self.before(index)?.memory;
             let (module, kernel) = &self.subject.kernels[index];
-            let seen = prepared.trace(&cause, &mut memory, |trace| {
+            let seen = prepared.trace(&cause, &mut memory, first, |trace| {
                 look(&Watched {
                     index,
                     module,

@@ -40,15 +40,22 @@ fn fault(case: &Path) -> Result<(), Failed> {
     }
     let text = String::from_utf8_lossy(&output.stdout);
     for key in ["id", "smallest", "says"] {
-        let words = expect.get(key).and_then(|words| words.as_str());
-        let words = words.ok_or_else(|| format!("expect.toml lacks {key}"))?;
-        let wanted = match key {
-            "id" => format!("[{words}]"),
-            "smallest" => format!("smallest case: {words},"),
-            _ => words.to_string(),
+        let words = expect
+            .get(key)
+            .ok_or_else(|| format!("expect.toml lacks {key}"))?;
+        let words = match words.as_array() {
+            Some(words) => words.as_slice(),
+            None => std::slice::from_ref(words),
         };
-        if !text.contains(&wanted) {
-            return Err(format!("`{wanted}` expected\n{}", said(&output)).into());
+        for words in words.iter().filter_map(|words| words.as_str()) {
+            let wanted = match key {
+                "id" => format!("[{words}]"),
+                "smallest" => format!("smallest case: {words},"),
+                _ => words.to_string(),
+            };
+            if !text.contains(&wanted) {
+                return Err(format!("`{wanted}` expected\n{}", said(&output)).into());
+            }
         }
     }
     match run("3")?.stdout == output.stdout {

@@ -5,12 +5,13 @@ use tilescope_diagnostics::render::text;
 use tilescope_diagnostics::{Error, Finding, Launched, Report, Severity};
 use tilescope_difftest::case::{Case, Space, block_sizes};
 use tilescope_difftest::judge::{Bench, Paths, Subject};
-use tilescope_difftest::{Failure, Found, Judge, Outcome, Verdict, search};
+use tilescope_difftest::{Failure, Found, Judge, Other, Outcome, Relation, Verdict, search};
 use tilescope_interpreter::Options;
 use tilescope_kernels::REFERENCES;
 use tilescope_launch::{Oracle, Overrides};
 
 use super::{quoted, refuse};
+use crate::against::Against;
 use crate::args::{Diff, Format, Global, Path};
 use crate::engine::{self, Opened, Refused, Template, available_memory, cpu};
 use crate::interrupt;
@@ -29,7 +30,17 @@ pub fn run(args: &Diff, global: &Global, terminal: &Terminal) -> Result<Status> 
         Ok(files) => files,
         Err(error) => return Ok(refuse(&error.into(), terminal)),
     };
-    let done = engine::read(&args.launch, &args.sources, |template| look(args, template));
+    let done = engine::read(&args.launch, &args.sources, |template| match &args.against {
+        None => look(args, template, None),
+        Some(name) => engine::read(name, &args.sources, |other| {
+            let against = Against {
+                name,
+                template: other,
+            };
+            against.check(&args.launch, template)?;
+            look(args, template, Some(against))
+        }),
+    });
     let mut out = Out::new(terminal);
     let (report, refused, mut status) = match done {
         Ok(done) => {
@@ -73,11 +84,12 @@ struct Done {
     case: Option<(Vec<String>, Option<String>)>,
     /// What could not be judged.
     notes: Vec<String>,
+    /// The launch file whose kernels the findings are in.
     opened: Opened,
     interrupted: bool,
 }
 
-fn look(args: &Diff, template: &Template<'_>) -> Result<Done, Refused> {
+fn look(args: &Diff, template: &Template<'_>, against: Option<Against<'_>>) -> Result<Done, Refused> {
     for (path, name) in [(Path::Gpu, "gpu"), (Path::Triton, "triton")] {
         if args.paths.contains(&path) {
             let error = Error::unsupported(format!("`diff` does not run on a GPU yet: --paths {name}"));
@@ -90,20 +102,25 @@ fn look(args: &Diff, template: &Template<'_>) -> Result<Done, Refused> {
         false => Kept::of(&args.launch, args.out.as_deref())?,
     };
     let opened = template.bind(&Overrides::default())?;
-    let (mut judge, mut wrong) = Sieve::new(&args.judge);
-    for (index, launch) in opened.bound.launches.iter().enumerate() {
-        wrong.extend(judge.learn(&launch.kernel, &opened, index));
-    }
-    if !wrong.is_empty() {
-        return Err(Refused(wrong));
-    }
+    let judge = sieve(args, &opened)?;
     let sift = |launch: usize, findings: &mut Vec<Finding>| judge.sift(findings, &opened, launch);
+    let other = against.map(|against| against.template.bind(&Overrides::default()));
+    let other = other.transpose()?;
+    let other_judge = other.as_ref().map(|other| sieve(args, other)).transpose()?;
+    let other_sift = |launch: usize, findings: &mut Vec<Finding>| {
+        if let (Some(judge), Some(other)) = (&other_judge, &other) {
+            judge.sift(findings, other, launch);
+        }
+    };
+    let other_bench = other.as_ref().map(|other| bench(args, other, &other_sift));
+    let other_bench = other_bench.transpose()?;
     let constants = opened.bound.constexprs.iter().flatten().map(|(_, value)| value);
     let space = Space::of(&template.file, &args.dtypes, &block_sizes(constants))?;
     let mut judging = Judging {
         template,
         space: &space,
         bench: bench(args, &opened, &sift)?,
+        against: against.zip(other_bench.as_ref()),
         notes: Vec::new(),
         refused: Vec::new(),
         interrupted: false,
@@ -118,13 +135,13 @@ fn look(args: &Diff, template: &Template<'_>) -> Result<Done, Refused> {
         }
     };
     // Data files are right for the launch as the file says it, and for no other case.
-    let own = match judging.bench.paths.file && args.replay.is_none() {
+    let mut own = match judging.bench.paths.file && args.replay.is_none() && against.is_none() {
         true => judging.own(&opened)?,
         false => None,
     };
     judging.bench.paths.file = false;
     let cases = if own.is_some() { 0 } else { cases };
-    let outcome = match search(&space, cases, args.seed, &first, &mut judging) {
+    let mut outcome = match search(&space, cases, args.seed, &first, &mut judging) {
         Ok(outcome) => outcome,
         Err(error) => {
             let mut errors = judging.refused;
@@ -132,6 +149,16 @@ fn look(args: &Diff, template: &Template<'_>) -> Result<Done, Refused> {
             return Err(Refused(errors));
         }
     };
+    if let Some(found) = outcome
+        .found
+        .as_mut()
+        .filter(|_| args.bisect && !judging.interrupted)
+    {
+        judging.bisect(found)?;
+    }
+    if let Some(failure) = own.as_mut().filter(|_| args.bisect) {
+        judging.bench.bisect(&Subject::from(&opened), None, 0, failure)?;
+    }
     let (mut notes, interrupted) = (judging.notes, judging.interrupted);
     let launch = &opened.bound.launches[0];
     let mut launched = Launched {
@@ -149,7 +176,7 @@ fn look(args: &Diff, template: &Template<'_>) -> Result<Done, Refused> {
         notes: Vec::new(),
     };
     let summary = summary(&outcome, &space, args);
-    let mut case = None;
+    let (mut case, mut is_there) = (None, false);
     if let Some(mut found) = outcome.found {
         let mut lines = vec![
             format!("smallest case: {}", space.describe(&found.smallest)),
@@ -162,12 +189,17 @@ fn look(args: &Diff, template: &Template<'_>) -> Result<Done, Refused> {
         match keep(kept.as_ref(), template, &space, &mut found) {
             Ok(Some(path)) => lines.push(format!("its launch file: {path}")),
             Ok(None) => lines.push(format!(
-                "run it again: tilescope diff {} --replay {}",
+                "run it again: tilescope diff {}{} --replay {}",
                 quoted(&args.launch),
+                against.map_or(String::new(), |other| format!(
+                    " --against {}",
+                    quoted(other.name)
+                )),
                 quoted(&space.describe(&found.smallest))
             )),
             Err(error) => notes.push(error.message.clone()),
         }
+        is_there = found.failure.relation == Relation::There;
         launched.findings = found.failure.findings;
         launched.notes.extend(lines.iter().cloned());
         case = Some((lines, found.failure.difference.map(|difference| difference.map)));
@@ -187,9 +219,21 @@ fn look(args: &Diff, template: &Template<'_>) -> Result<Done, Refused> {
         summary,
         case,
         notes,
-        opened,
+        opened: other.filter(|_| is_there).unwrap_or(opened),
         interrupted,
     })
+}
+
+/// What of the findings in the kernels of a file counts.
+fn sieve<'a>(args: &'a Diff, opened: &Opened) -> Result<Sieve<'a>, Refused> {
+    let (mut judge, mut wrong) = Sieve::new(&args.judge);
+    for (index, launch) in opened.bound.launches.iter().enumerate() {
+        wrong.extend(judge.learn(&launch.kernel, opened, index));
+    }
+    match wrong.is_empty() {
+        true => Ok(judge),
+        false => Err(Refused(wrong)),
+    }
 }
 
 fn bench<'a>(
@@ -232,6 +276,7 @@ fn keep(
 ) -> tilescope_diagnostics::Result<Option<String>> {
     let Some(kept) = kept else { return Ok(None) };
     let words = space.describe(&found.smallest);
+    let is_made = found.failure.relation == Relation::Checks;
     let findings = &mut found.failure.findings;
     let saw = findings.iter().find(|f| f.severity == Severity::Error);
     let saw = saw.map_or("", |finding| finding.check.id());
@@ -242,8 +287,8 @@ fn keep(
     for (index, finding) in findings.iter_mut().enumerate() {
         let command = format!("tilescope debug {}", quoted(&path));
         finding.debug = Some(match (finding.program, &finding.tensor, &finding.element) {
-            (Some(_), ..) => format!("{command} --finding {}", index + 1),
-            (None, Some(tensor), Some(element)) => {
+            (Some(_), ..) if is_made => format!("{command} --finding {}", index + 1),
+            (_, Some(tensor), Some(element)) if !is_made => {
                 let element: Vec<String> = element.iter().map(i64::to_string).collect();
                 format!(
                     "{command}, and there: continue, who-wrote {}[{}]",
@@ -262,6 +307,8 @@ struct Judging<'a> {
     template: &'a Template<'a>,
     space: &'a Space,
     bench: Bench<'a>,
+    /// The other launch file, and what runs it.
+    against: Option<(Against<'a>, &'a Bench<'a>)>,
     notes: Vec<String>,
     /// Errors beside the first.
     refused: Vec<Box<Error>>,
@@ -292,6 +339,33 @@ impl Judging<'_> {
             }
         }
         cases
+    }
+
+    /// The same case with another value of a tunable parameter, if there is one that can be launched.
+    fn other(&self, case: &Case) -> Option<(Subject, String)> {
+        let (case, words) = self.space.other_choice(case)?;
+        Some((self.subject(&case).ok()?, words))
+    }
+
+    /// Says of a failure where its two sides part.
+    fn bisect(&self, found: &mut Found<Failure>) -> Result<(), Refused> {
+        let case = &found.smallest;
+        let subject = self.subject(case)?;
+        let overrides = self.space.overrides(case);
+        let other = match self.against {
+            Some((against, bench)) => Some((against.subject(&overrides)?, against.name.to_string(), bench)),
+            None => self
+                .other(case)
+                .map(|(subject, words)| (subject, words, &self.bench)),
+        };
+        let other = other.as_ref().map(|(subject, words, bench)| Other {
+            bench,
+            subject,
+            words,
+        });
+        self.bench
+            .bisect(&subject, other, case.seed.into(), &mut found.failure)?;
+        Ok(())
     }
 
     fn subject(&self, case: &Case) -> Result<Subject, Refused> {
@@ -328,13 +402,24 @@ impl Judge for Judging<'_> {
                 return Err(first.note(words));
             }
         };
-        let other = self.space.other_choice(case);
-        let other = other.and_then(|(case, words)| Some((self.subject(&case).ok()?, words)));
-        let other = other.as_ref().map(|(subject, words)| (subject, words.as_str()));
-        let judged = self
-            .bench
-            .judge(&subject, other, case.seed.into())
-            .map_err(|error| error.note(words()))?;
+        let judged = match self.against {
+            None => {
+                let other = self.other(case);
+                let other = other.as_ref().map(|(subject, words)| (subject, words.as_str()));
+                self.bench.judge(&subject, other, case.seed.into())
+            }
+            Some((against, bench)) => {
+                let other = against.subject(&self.space.overrides(case));
+                let other = other.map_err(|refused| first_of(refused).note(words()))?;
+                let other = Other {
+                    bench,
+                    subject: &other,
+                    words: against.name,
+                };
+                self.bench.judge_against(&subject, other)
+            }
+        };
+        let judged = judged.map_err(|error| error.note(words()))?;
         for note in &judged.notes {
             if !self.notes.contains(note) {
                 self.notes.push(note.clone());
@@ -352,6 +437,11 @@ impl Judge for Judging<'_> {
         self.interrupted |= interrupt::requested();
         !self.interrupted
     }
+}
+
+fn first_of(refused: Refused) -> Box<Error> {
+    let first = refused.0.into_iter().next();
+    first.unwrap_or_else(|| Error::input("the launch is refused"))
 }
 
 fn summary(outcome: &Outcome<Failure>, space: &Space, args: &Diff) -> String {

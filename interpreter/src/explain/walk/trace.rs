@@ -2,17 +2,18 @@
 //!
 //! For who follows values by rules of their own, as differential testing does. A lane is asked for at a [`Point`], a
 //! moment of the program; where a loop went round too often for all of it to be kept, there are no answers for what is
-//! forgotten. Programs that wait for each other are not traced.
+//! forgotten.
 
 use std::sync::atomic::AtomicBool;
 
 use tilescope_diagnostics::{Location, Result, Value};
 use tilescope_ir::{Attrs, Family, FuncId, Function, Op, OpCode, ValueId};
-use tilescope_launch::Memory;
+use tilescope_launch::{Launch, Memory};
 
 use super::super::{Cause, Look, MOST_WORK, parts};
 use super::{Code, Defined, Moment, Number, Operands, Recorder, Tick, place, print, shape_of, unravel};
-use crate::machine::{Context, Machine};
+use crate::frame::Tensor;
+use crate::machine::{Context, Machine, Rest, Stop};
 use crate::stepping::Stepping;
 use crate::tape::Order;
 use crate::{Prepared, access, races, schedule};
@@ -86,10 +87,11 @@ struct Stored {
 }
 
 impl Prepared<'_> {
-    /// Runs the program of a cause once more, on the arguments as they were before the launch, and gives it to `look`.
+    /// Runs the program of a cause once more, on the arguments as they were before the launch, and gives it to `look`; after
+    /// all programs before it, or `first` of all.
     ///
-    /// None for a cause that is no output's ([`Prepared::cause_of`]), for programs that wait for each other, where there
-    /// is too much to watch, and where the store is not found: one through a descriptor.
+    /// None for a cause that is no output's ([`Prepared::cause_of`]), for programs that wait for each other and shall run
+    /// first, where there is too much to watch, and where the store is not found: one through a descriptor.
     ///
     /// # Errors
     /// What cannot be lowered.
@@ -97,70 +99,112 @@ impl Prepared<'_> {
         &self,
         cause: &Cause,
         before: &mut Memory,
+        first: bool,
         look: impl FnOnce(&Trace<'_, '_, '_>) -> T,
     ) -> Result<Option<T>> {
         let Look::Stored(offset, elem) = cause.look else {
             return Ok(None);
         };
         let stepping = Stepping::new(self.module, self.kernel, self.launch, self.options)?;
-        if stepping.tape.order == Order::Cooperative {
+        let waits = stepping.tape.order == Order::Cooperative;
+        if waits && first {
             return Ok(None);
         }
         let code = Code::new(self.module, &stepping);
         let cancel = AtomicBool::new(false);
         let mut memory = access::Memory::new(self.launch, before, self.options.checks, &cancel);
         memory.poison = self.options.poison;
-        if !self.is_repeatable() {
+        let limits = schedule::Limits {
+            suspended_bytes: self.options.suspended_bytes,
+        };
+        if !waits && !first && !self.is_repeatable() {
             let (max_steps, cpu) = (self.options.max_steps, self.options.cpu);
             let context = Context::new(&self.tape, self.launch.grid, memory, max_steps, cpu);
-            let limits = schedule::Limits {
-                suspended_bytes: self.options.suspended_bytes,
-            };
             let ran = schedule::run_some(&context, 0..cause.linear, limits, &|_| {});
             ran.map_err(tilescope_diagnostics::Error::unsupported)?;
             memory = context.memory;
         }
         memory.races = races::Watch::default();
         let context = self.stepping_context(&code, memory);
-        let mut machine = Machine::new(&context);
-        machine.start(cause.linear);
-        let mut recorder = Recorder::new(&code.stepping.tape);
-        let mut stored = None;
-        let mut watch = |recorder: &Recorder<'_>, machine: &mut Machine<'_>, position: u32, now: Tick| {
+        let mut watched = Watched {
+            recorder: Recorder::new(&code.stepping.tape),
+            code: &code,
+            launch: self.launch,
+            wanted: (cause.key.tensor, (offset, elem)),
+            stored: None,
+        };
+        let mut look = Some(look);
+        let mut seen = None;
+        let mut drive = |machine: &mut Machine<'_>, position: u32| {
+            if machine.linear != cause.linear {
+                return machine.resume(position);
+            }
+            let rest = watched.drive(machine, position)?;
+            if let Some(rest @ Rest::Yielded(_)) = rest {
+                return Ok(rest);
+            }
+            if let (Some(trace), Some(look)) = (watched.trace(machine), look.take()) {
+                seen = Some(look(&trace));
+            }
+            // Nobody asks for the rest of the launch.
+            Err(Stop::Interrupted)
+        };
+        if waits {
+            let ran = schedule::run_watched(&context, self.programs(), limits, &mut drive);
+            ran.map_err(tilescope_diagnostics::Error::unsupported)?;
+        } else {
+            let mut machine = Machine::new(&context);
+            machine.start(cause.linear);
+            let _ = drive(&mut machine, 0);
+        }
+        Ok(seen)
+    }
+}
+
+/// The program that is asked for, while it runs.
+struct Watched<'a, 'm> {
+    recorder: Recorder<'m>,
+    code: &'a Code<'m>,
+    launch: &'a Launch,
+    /// The byte of a tensor that it stores to.
+    wanted: (Tensor, (u64, u32)),
+    stored: Option<Stored>,
+}
+
+impl<'m> Watched<'_, 'm> {
+    fn drive(&mut self, machine: &mut Machine<'_>, position: u32) -> std::result::Result<Option<Rest>, Stop> {
+        let (code, launch, (tensor, byte)) = (self.code, self.launch, self.wanted);
+        let stored = &mut self.stored;
+        let mut look = |recorder: &Recorder<'_>, machine: &mut Machine<'_>, position: u32, now: Tick| {
             let moment = Moment {
-                code: &code,
+                code,
                 recorder,
                 machine,
-                launch: self.launch,
+                launch,
             };
-            if let Some(lane) = moment.stores_to(position, now, cause.key.tensor, (offset, elem)) {
-                stored = Some(Stored { position, now, lane });
+            if let Some(lane) = moment.stores_to(position, now, tensor, byte) {
+                *stored = Some(Stored { position, now, lane });
             }
             recorder.work < MOST_WORK
         };
-        let _ = recorder.drive(&mut machine, 0, &mut watch);
-        let Some(stored) = stored.filter(|_| recorder.work < MOST_WORK) else {
-            return Ok(None);
-        };
+        self.recorder.drive(machine, position, &mut look)
+    }
+
+    fn trace<'t, 'r>(&'t self, machine: &'t Machine<'r>) -> Option<Trace<'t, 'm, 'r>> {
+        let stored = self.stored.filter(|_| self.recorder.work < MOST_WORK)?;
         let moment = Moment {
-            code: &code,
-            recorder: &recorder,
-            machine: &machine,
+            code: self.code,
+            recorder: &self.recorder,
+            machine,
             launch: self.launch,
         };
-        Ok(Some(look(&Trace { moment, stored })))
+        Some(Trace { moment, stored })
     }
 }
 
 impl Moment<'_, '_, '_> {
     /// The lane of a store that touches a byte of a tensor, if the instruction is one.
-    fn stores_to(
-        &self,
-        position: u32,
-        now: Tick,
-        tensor: crate::frame::Tensor,
-        byte: (u64, u32),
-    ) -> Option<usize> {
+    fn stores_to(&self, position: u32, now: Tick, tensor: Tensor, byte: (u64, u32)) -> Option<usize> {
         let (_, op, _) = self.code.op(position)?;
         if op.code != OpCode::Store && op.code.info().family != Family::Atomic {
             return None;
@@ -308,6 +352,22 @@ impl<'m> Trace<'_, 'm, '_> {
                 )
             }
         }
+    }
+
+    /// The counters of the loops around what made a value, at that moment.
+    pub fn rounds(&self, made: &Made<'_>) -> Vec<Value> {
+        let Some((_, _, origin)) = self.moment.code.op(made.position) else {
+            return Vec::new();
+        };
+        let counters = self.moment.counters(made.position, origin, made.tick).into_iter();
+        let point = |asked: super::Asked| Point {
+            value: asked.value,
+            lane: asked.lane,
+            before: asked.before,
+        };
+        counters
+            .filter_map(|asked| Some(self.at(point(asked))?.is))
+            .collect()
     }
 
     /// The element that a load read, in words.
