@@ -314,9 +314,9 @@ pub enum Path {
     Reference,
     /// Data files of `[expect]`
     File,
-    /// A GPU, by CUDA C++ through NVRTC
+    /// A GPU, by CUDA C++ through NVRTC: a checked build, and one with 1, 2, 4 or 8 warps
     Gpu,
-    /// A GPU, by what Triton's own compiler makes of the kernel
+    /// A GPU, by what Triton's own compiler makes of the kernel, also with 1, 2, 4 or 8 warps
     Triton,
 }
 
@@ -369,6 +369,9 @@ pub struct Diff {
     /// What is compared [default: all that need no GPU]
     #[arg(long, value_enum, value_name = "LIST", value_delimiter = ',')]
     pub paths: Vec<Path>,
+    /// Which GPU, for the paths `gpu` and `triton`
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub device: u32,
     /// Form of the report
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,

@@ -76,6 +76,23 @@ pub fn nvrtc() -> Result<Nvrtc> {
     Nvrtc::find(folder.map(PathBuf::from).as_deref())
 }
 
+/// Whether a device's driver is new enough for what NVRTC makes.
+///
+/// # Errors
+/// Unsupported, if not.
+pub fn runs_on(nvrtc: Nvrtc, device: &Device) -> Result<()> {
+    let (major, minor) = nvrtc.version();
+    if device.driver() / 1000 >= major {
+        return Ok(());
+    }
+    Err(Error::unsupported(format!(
+        "the GPU's driver is for CUDA {}.{}, and NVRTC is {major}.{minor}: a driver for CUDA {major}.0 or later is needed",
+        device.driver() / 1000,
+        device.driver() % 1000 / 10
+    ))
+    .help("update the driver, or install an older NVRTC"))
+}
+
 /// Generates the code of a launch, with the lines of the author's source as comments.
 ///
 /// # Errors
@@ -157,15 +174,7 @@ impl Gpu {
         let (device, driver) = joined.map_err(|_| Error::unsupported("the GPU's driver does not answer"))?;
         let device = device?;
         if let Compiler::Nvrtc(nvrtc) = compiler {
-            let (major, minor) = nvrtc.version();
-            if device.driver() / 1000 < major {
-                return Err(Error::unsupported(format!(
-                    "the GPU's driver is for CUDA {}.{}, and NVRTC is {major}.{minor}: a driver for CUDA {major}.0 or later is needed",
-                    device.driver() / 1000,
-                    device.driver() % 1000 / 10
-                ))
-                .help("update the driver, or install an older NVRTC"));
-            }
+            runs_on(nvrtc, &device)?;
         }
         device.enter()?;
         phases.driver = driver;
@@ -268,7 +277,10 @@ impl Gpu {
 }
 
 /// Compiles, or finds in the cache what was compiled before; true if it was found.
-fn compile(nvrtc: Nvrtc, kernel: &Generated, architecture: &str) -> Result<(Image, bool)> {
+///
+/// # Errors
+/// The compiler's own messages: a bug of this backend.
+pub fn compile(nvrtc: Nvrtc, kernel: &Generated, architecture: &str) -> Result<(Image, bool)> {
     let (cache, version) = (cache(), nvrtc.version());
     if let Some(image) = cache.as_ref().and_then(|c| c.find(kernel, architecture, version)) {
         return Ok((image, true));

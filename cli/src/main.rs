@@ -8,6 +8,7 @@ mod args;
 mod commands;
 mod crash;
 mod engine;
+mod engines;
 mod files;
 mod gpu;
 mod interrupt;

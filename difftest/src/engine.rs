@@ -29,8 +29,8 @@ pub trait Engine {
 /// How a run ended.
 #[derive(Debug)]
 pub enum Ended {
-    /// To the end; with what the engine's own checks found.
-    Ran(Vec<Finding>),
+    /// To the end; with what the engine's own checks found, by launch.
+    Ran(Vec<Vec<Finding>>),
     /// It does not run this kernel so, and why.
     Refused(Box<Error>),
     /// The user would not wait.
@@ -105,7 +105,11 @@ impl Bench<'_> {
     fn on_engine(&self, subject: &Subject, ran: &Ran, run: &Run<'_>, judged: &mut Judged) -> Result<()> {
         let mut memory = subject.bound.allocate(self.files, self.limit)?;
         match run.engine.run(subject, run.warps, &mut memory)? {
-            Ended::Ran(findings) => {
+            Ended::Ran(mut found) => {
+                for (launch, findings) in found.iter_mut().enumerate() {
+                    (self.sift)(launch, findings);
+                }
+                let findings: Vec<Finding> = found.into_iter().flatten().collect();
                 if findings.iter().any(|f| f.severity == Severity::Error) {
                     judged.failure = Some(Failure::of_engine(run.relation(), &run.words(), findings));
                     return Ok(());

@@ -1,6 +1,7 @@
 //! Other engines than the interpreter, made up: one that is right is not heard of, a planted fault is found and made small.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -231,7 +232,7 @@ fn findings_of_an_engine_count() {
     let engine = fake(|subject, _, _| {
         let mut finding = Finding::new(Check::OobLoad, "k", "reads past the end");
         finding.severity = Severity::Error;
-        (count(subject) % 2 == 1).then(|| Ended::Ran(vec![finding]))
+        (count(subject) % 2 == 1).then(|| Ended::Ran(vec![vec![finding]]))
     });
     let engines: [&dyn Engine; 1] = [&engine];
     let (found, _) = Judging::new(&engines, ENGINE_ALONE).found(40, 4);
@@ -271,4 +272,26 @@ fn what_an_engine_refuses_is_said() {
         "{:?}",
         judging.notes
     );
+}
+
+/// Cases that differ in their sizes share the code of a GPU: of 40, a checked build and one for each number of warps.
+#[test]
+fn cases_share_their_code() {
+    let sources = RefCell::new(HashSet::new());
+    let engine = fake(|subject, warps, _| {
+        let (module, kernel) = &subject.kernels[0];
+        let options = tilescope_gpu_backend::Options {
+            specialize: false,
+            warps,
+            checked: warps.is_none(),
+        };
+        let launch = &subject.bound.launches[0];
+        let generated = tilescope_gpu_backend::generate(module, *kernel, launch, options, &|_, _| None);
+        sources.borrow_mut().insert(generated.unwrap().source);
+        None
+    });
+    let engines: [&dyn Engine; 1] = [&engine];
+    let (found, _) = Judging::new(&engines, ENGINE_ALONE).found(40, 7);
+    assert_eq!((found, engine.runs.get()), (None, 80));
+    assert!(sources.borrow().len() <= 10, "{} kernels", sources.borrow().len());
 }

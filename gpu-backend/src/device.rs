@@ -168,17 +168,45 @@ impl Device {
         unsafe { result::ctx::set_current(self.context) }.at("taking over a context")
     }
 
+    /// Whether a kernel can be run here.
+    pub(crate) fn takes(&self, kernel: &Generated) -> Result<()> {
+        match i64::from(kernel.shared_bytes) > i64::from(self.most_shared) {
+            true => Err(Error::unsupported(format!(
+                "`{}` wants {} bytes of shared memory; {} has {} for a block",
+                kernel.name, kernel.shared_bytes, self.name, self.most_shared
+            ))),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether a launch's memory can be copied to a GPU.
+    pub(crate) fn copies(&self, memory: &Memory) -> Result<()> {
+        match memory.allocations.iter().find(|a| a.deferred.is_some()) {
+            Some(allocation) => Err(Error::unsupported(format!(
+                "`{}` is too large to be copied to a GPU: its data are only made where they are touched",
+                allocation.name
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// The programs of a launch in each dimension.
+    pub(crate) fn grid(&self, launch: &Launch) -> Result<(u32, u32, u32)> {
+        let [x, y, z] = launch.grid;
+        if x > 0x7fff_ffff || y > 65535 || z > 65535 {
+            return Err(Error::unsupported(format!(
+                "a grid of {x} x {y} x {z} programs: a GPU takes 2147483647 x 65535 x 65535"
+            )));
+        }
+        Ok((x as u32, y as u32, z as u32))
+    }
+
     /// Loads a compiled kernel.
     ///
     /// # Errors
     /// More shared memory than the device has; what the driver says.
     pub fn load(&self, kernel: &Generated, image: &Image) -> Result<Loaded> {
-        if i64::from(kernel.shared_bytes) > i64::from(self.most_shared) {
-            return Err(Error::unsupported(format!(
-                "`{}` wants {} bytes of shared memory; {} has {} for a block",
-                kernel.name, kernel.shared_bytes, self.name, self.most_shared
-            )));
-        }
+        self.takes(kernel)?;
         // SAFETY: an ELF image that NVRTC made; the driver copies it.
         let module =
             unsafe { result::module::load_data(image.code.as_ptr().cast()) }.at("loading the kernel")?;
@@ -211,13 +239,8 @@ impl Device {
             scratch: 0,
             prints: 0,
         };
+        self.copies(memory)?;
         for allocation in &memory.allocations {
-            if allocation.deferred.is_some() {
-                return Err(Error::unsupported(format!(
-                    "`{}` is too large to be copied to a GPU: its data are only made where they are touched",
-                    allocation.name
-                )));
-            }
             let size = allocation.bytes.len();
             // SAFETY: fresh memory of that size, freed when the buffers are dropped.
             let address = unsafe { result::malloc_sync(size.max(1)) }.at(&format!(
@@ -440,15 +463,10 @@ impl Device {
         launch: &Launch,
         buffers: &Buffers,
     ) -> Result<()> {
-        let [x, y, z] = launch.grid;
-        if x == 0 || y == 0 || z == 0 {
+        if launch.grid.contains(&0) {
             return Ok(());
         }
-        if x > 0x7fff_ffff || y > 65535 || z > 65535 {
-            return Err(Error::unsupported(format!(
-                "a grid of {x} x {y} x {z} programs: a GPU takes 2147483647 x 65535 x 65535"
-            )));
-        }
+        let grid = self.grid(launch)?;
         let mut values: Vec<u64> = kernel
             .parameters
             .iter()
@@ -471,7 +489,7 @@ impl Device {
         unsafe {
             result::launch_kernel(
                 loaded.function,
-                (x as u32, y as u32, z as u32),
+                grid,
                 (loaded.threads, 1, 1),
                 loaded.shared_bytes,
                 self.stream,

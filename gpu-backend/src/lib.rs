@@ -13,6 +13,7 @@ pub mod emit;
 pub mod layout;
 pub mod nvrtc;
 pub mod prints;
+pub mod session;
 pub mod triton;
 
 pub use emit::{Generated, Options, Parameter, generate};

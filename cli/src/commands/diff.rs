@@ -5,7 +5,7 @@ use tilescope_diagnostics::render::text;
 use tilescope_diagnostics::{Error, Finding, Launched, Report, Severity};
 use tilescope_difftest::case::{Case, Space, block_sizes};
 use tilescope_difftest::judge::{Bench, Paths, Subject};
-use tilescope_difftest::{Failure, Found, Judge, Other, Outcome, Relation, Verdict, search};
+use tilescope_difftest::{Engine, Failure, Found, Judge, Other, Outcome, Relation, Verdict, search};
 use tilescope_interpreter::Options;
 use tilescope_kernels::REFERENCES;
 use tilescope_launch::{Oracle, Overrides};
@@ -14,6 +14,7 @@ use super::{quoted, refuse};
 use crate::against::Against;
 use crate::args::{Diff, Format, Global, Path};
 use crate::engine::{self, Opened, Refused, Template, available_memory, cpu};
+use crate::engines::OnGpu;
 use crate::interrupt;
 use crate::judge::Judge as Sieve;
 use crate::kept::Kept;
@@ -90,13 +91,8 @@ struct Done {
 }
 
 fn look(args: &Diff, template: &Template<'_>, against: Option<Against<'_>>) -> Result<Done, Refused> {
-    for (path, name) in [(Path::Gpu, "gpu"), (Path::Triton, "triton")] {
-        if args.paths.contains(&path) {
-            let error = Error::unsupported(format!("`diff` does not run on a GPU yet: --paths {name}"));
-            let help = format!("`tilescope check --backend {name}` runs one launch there");
-            return Err(error.help(help).into());
-        }
-    }
+    let on_gpus = on_gpus(args)?;
+    let engines: Vec<&dyn Engine> = on_gpus.iter().map(|engine| engine as &dyn Engine).collect();
     let kept = match args.no_write {
         true => None,
         false => Kept::of(&args.launch, args.out.as_deref())?,
@@ -119,11 +115,15 @@ fn look(args: &Diff, template: &Template<'_>, against: Option<Against<'_>>) -> R
     let mut judging = Judging {
         template,
         space: &space,
-        bench: bench(args, &opened, &sift)?,
+        bench: Bench {
+            engines: &engines,
+            ..bench(args, &opened, &sift)?
+        },
         against: against.zip(other_bench.as_ref()),
         notes: Vec::new(),
         refused: Vec::new(),
         interrupted: false,
+        lost: false,
     };
     let (first, cases) = match &args.replay {
         Some(words) => (vec![space.parse(words)?], 1),
@@ -160,6 +160,12 @@ fn look(args: &Diff, template: &Template<'_>, against: Option<Against<'_>>) -> R
         judging.bench.bisect(&Subject::from(&opened), None, 0, failure)?;
     }
     let (mut notes, interrupted) = (judging.notes, judging.interrupted);
+    // Asked for, and not for one case there.
+    let refused = on_gpus.iter().find_map(OnGpu::ran_nothing);
+    if let (Some(why), None, None) = (refused, &outcome.found, &own) {
+        return Err(why.into());
+    }
+    notes.extend(on_gpus.iter().map(OnGpu::note));
     let launch = &opened.bound.launches[0];
     let mut launched = Launched {
         launch: launch.name.clone(),
@@ -234,6 +240,17 @@ fn sieve<'a>(args: &'a Diff, opened: &Opened) -> Result<Sieve<'a>, Refused> {
         true => Ok(judge),
         false => Err(Refused(wrong)),
     }
+}
+
+/// The GPUs among the paths.
+fn on_gpus(args: &Diff) -> Result<Vec<OnGpu>, Refused> {
+    let mut engines = Vec::new();
+    for (path, by_triton) in [(Path::Gpu, false), (Path::Triton, true)] {
+        if args.paths.contains(&path) {
+            engines.push(OnGpu::open(args.device, by_triton)?);
+        }
+    }
+    Ok(engines)
 }
 
 fn bench<'a>(
@@ -313,6 +330,8 @@ struct Judging<'a> {
     /// Errors beside the first.
     refused: Vec<Box<Error>>,
     interrupted: bool,
+    /// An engine is lost: nothing more is run.
+    lost: bool,
 }
 
 impl Judging<'_> {
@@ -426,6 +445,7 @@ impl Judge for Judging<'_> {
             }
         }
         self.interrupted |= judged.interrupted;
+        self.lost |= judged.lost;
         Ok(judged.verdict())
     }
 
@@ -435,7 +455,7 @@ impl Judge for Judging<'_> {
 
     fn go_on(&mut self, _: u32) -> bool {
         self.interrupted |= interrupt::requested();
-        !self.interrupted
+        !self.interrupted && !self.lost
     }
 }
 
