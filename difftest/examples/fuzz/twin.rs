@@ -42,7 +42,7 @@ pub fn check(opened: &Opened, left: &Left) -> Result<Option<String>, Disagreemen
 
 /// What the twin left; or where the kernel's own outputs are others.
 #[allow(clippy::type_complexity, reason = "an error of the tool, or a difference")]
-fn outputs(opened: &Opened, left: &Left) -> Result<Result<Vec<Bounded>, String>, Box<Error>> {
+pub fn outputs(opened: &Opened, left: &Left) -> Result<Result<Vec<Bounded>, String>, Box<Error>> {
     let twin = Twin::of(&opened.module, opened.function)?;
     let launch = &opened.bound.launches[0];
     let mut prepared = twin.prepare(launch, &opened.memory()?)?;
