@@ -87,7 +87,6 @@ fn prepare(nvrtc: Nvrtc, architecture: &str, which: &Which) -> Result<Ready, Tro
     let opened = open(which)?;
     let options = tilescope_interpreter::Options {
         threads: Some(1),
-        checks: true,
         cpu: Cpu::detect(),
         max_steps: 2_000_000,
         ..tilescope_interpreter::Options::default()
