@@ -88,11 +88,14 @@ if asked fuzz && [ -x "$here/gpu-fuzz" ]; then
   while [ "$(left)" -gt $((fuzz_until + 5)) ] && [ $tries -lt 8 ]; do
     tries=$((tries + 1))
     limit=$(($(left) - fuzz_until))
-    timeout -k 5 $((limit + 25)) "$here/gpu-fuzz" kernels --seed "${SEED:-1}" --limit "$limit" --kept "$here/kept" --out "$out/fuzz" >"$out/fuzz-$tries.log" 2>&1 &
+    "$here/gpu-fuzz" kernels --seed "${SEED:-1}" --limit "$limit" --kept "$here/kept" --out "$out/fuzz" >"$out/fuzz-$tries.log" 2>&1 &
     runner=$!
     while kill -0 $runner 2>/dev/null; do
       sleep 1
-      grep -q '^HUNG' "$out/fuzz-$tries.log" && { sleep 2; kill -9 $runner 2>/dev/null; }
+      if grep -q '^HUNG' "$out/fuzz-$tries.log" || [ "$(left)" -lt $((fuzz_until - 25)) ]; then
+        sleep 2
+        kill -9 $runner 2>/dev/null
+      fi
     done
     wait $runner
     status=$?
