@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tilescope_diagnostics::{Error, Result};
 use tilescope_difftest::case::Case;
 use tilescope_difftest::judge::{Bench, Paths, Subject};
-use tilescope_difftest::{Ended, Engine, Failure, Judge, Verdict, search};
+use tilescope_difftest::{Ended, Engine, Failure, Judge, Relation, Verdict, search};
 use tilescope_gpu_backend::session;
 use tilescope_gpu_backend::{Options, generate};
 use tilescope_kernels::REFERENCES;
@@ -145,6 +145,11 @@ impl Judge for Judging<'_> {
                 "{{\"launch\": \"{}\", \"case\": \"{words}\", {last}}}",
                 self.name
             ));
+        }
+        if let Some(failure) = judged.failure.as_ref().filter(|f| f.relation == Relation::Checks) {
+            // The text promises what this case does not hold.
+            let why = failure.findings.first().map(|finding| finding.message.clone());
+            return Ok(Verdict::Invalid(why.unwrap_or_default()));
         }
         Ok(judged.verdict())
     }

@@ -96,23 +96,30 @@ impl Generator {
         self.b.elementwise(code, &[a, b])
     }
 
-    /// The greater of two numbers with its index; of equal ones that with the smaller index.
+    /// The greater of two numbers with its index; of equal ones that with the smaller index. NaN is the greatest: were it none
+    /// of both, the order would decide.
     fn better(&mut self, left: &[ValueId], right: &[ValueId]) -> Vec<ValueId> {
         let (&[a, i], &[b, j]) = (left, right) else {
             return left.to_vec();
         };
-        let (greater, equal) = match scalar_of(self.b.ty(a)).is_some_and(is_float) {
-            true => (
-                self.b.cmp_float(FloatPredicate::Ogt, a, b),
-                self.b.cmp_float(FloatPredicate::Oeq, a, b),
-            ),
+        let (greater, not_less) = match scalar_of(self.b.ty(a)).is_some_and(is_float) {
+            true => {
+                let above = self.b.cmp_float(FloatPredicate::Ugt, a, b);
+                let is_number = self.b.cmp_float(FloatPredicate::Ord, b, b);
+                let not_below = self.b.cmp_float(FloatPredicate::Oge, a, b);
+                let is_nan = self.b.cmp_float(FloatPredicate::Uno, a, a);
+                (
+                    self.b.elementwise(OpCode::AndI, &[above, is_number]),
+                    self.b.elementwise(OpCode::OrI, &[not_below, is_nan]),
+                )
+            }
             false => (
                 self.b.cmp_int(IntPredicate::Sgt, a, b),
-                self.b.cmp_int(IntPredicate::Eq, a, b),
+                self.b.cmp_int(IntPredicate::Sge, a, b),
             ),
         };
         let earlier = self.b.cmp_int(IntPredicate::Slt, i, j);
-        let tie = self.b.elementwise(OpCode::AndI, &[equal, earlier]);
+        let tie = self.b.elementwise(OpCode::AndI, &[not_less, earlier]);
         let first = self.b.elementwise(OpCode::OrI, &[greater, tie]);
         vec![self.b.select(first, a, b), self.b.select(first, i, j)]
     }

@@ -156,6 +156,35 @@ impl Wide<'_> {
         self.unless_over(over, lost, error)
     }
 
+    /// The bound of a root whose operand a card takes for zero where it is subnormal: then the square root is zero, and of its
+    /// reciprocal nothing is known.
+    pub(super) fn of_zero_too(
+        &mut self,
+        code: OpCode,
+        (x, error): (ValueId, ValueId),
+        result: ValueId,
+        bound: ValueId,
+    ) -> ValueId {
+        let (low, high) = (self.sub(x, error), self.add(x, error));
+        let least = self.constant(x, rounding::FLUSHED);
+        let most = self.constant(x, -rounding::FLUSHED);
+        let below = self.compare(FloatPredicate::Olt, low, least);
+        let above = self.compare(FloatPredicate::Ogt, high, most);
+        let near = self.0.elementwise(OpCode::AndI, &[below, above]);
+        let lost = match code {
+            OpCode::Sqrt => self.abs(result),
+            _ => self.constant(result, f64::NAN),
+        };
+        let none = self.constant(result, 0.0);
+        let lost = self.0.select(near, lost, none);
+        // Zero itself is zero everywhere.
+        let size = self.abs(x);
+        let size = self.add(size, error);
+        let zero = self.is_zero(size);
+        let lost = self.unless(zero, 0.0, lost);
+        self.add(bound, lost)
+    }
+
     /// The error that a monotone function makes of its operand's.
     pub(super) fn monotone(&mut self, code: OpCode, operand: (ValueId, ValueId), result: ValueId) -> ValueId {
         let (x, error) = operand;

@@ -174,7 +174,12 @@ impl Rewriter<'_> {
             }
             Exp2 | ExpM1 | Log | Log2 | Log10 | Log1p | Sqrt | PreciseSqrt | Rsqrt | Tanh | Atan | Erf => {
                 let base = w.monotone(code, (a.wide, a.error), wide);
-                w.if_known(a.error, base)
+                let base = w.if_known(a.error, base);
+                match (code, number) {
+                    (_, Scalar::F64) => base,
+                    (Sqrt | Rsqrt, _) => w.of_zero_too(code, (a.wide, a.error), wide, base),
+                    _ => base,
+                }
             }
             Floor | Ceil | Trunc | Round | RoundEven => {
                 return Some(w.monotone(code, (a.wide, a.error), wide));

@@ -161,7 +161,15 @@ impl Rewriter<'_> {
         let old = w.abs(old);
         let own = w.times(old, rounding::unit(number));
         let rounding = w.add(rounding, own);
-        w.add(value.error, rounding)
+        let error = w.add(value.error, rounding);
+        match number {
+            // Atomic sums of f32 in global memory take subnormal operands and results for zero.
+            Scalar::F32 => {
+                let flushed = w.constant(error, 3.0 * rounding::FLUSHED);
+                w.add(error, flushed)
+            }
+            _ => error,
+        }
     }
 
     /// Atomics on integers: what they give depends on the order of programs.
