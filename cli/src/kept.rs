@@ -35,7 +35,10 @@ impl Kept {
     /// A folder that is none.
     pub fn of(argument: &str, out: Option<&Path>) -> Result<Option<Kept>> {
         if let Some(out) = out.filter(|out| !out.is_dir()) {
-            return Err(Error::input(format!("--out: `{}` is no folder", out.display())));
+            let error = Error::input(format!("--out: `{}` is no folder", out.display()));
+            return Err(error.help(
+                "name a folder that is there: the smallest case and the list of cases are written into it",
+            ));
         }
         let path = Path::new(argument);
         let is_file = path.is_file();

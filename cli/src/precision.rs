@@ -1,6 +1,6 @@
 //! `check --twin`: the float64 twin beside the interpreter.
 
-use tilescope_diagnostics::Launched;
+use tilescope_diagnostics::{Check, Launched};
 use tilescope_difftest::judge::Subject;
 use tilescope_difftest::precision::losses;
 use tilescope_difftest::stages::Stage;
@@ -19,6 +19,15 @@ pub fn add(
     how: &How<'_>,
     options: Options,
 ) -> Result<(), Refused> {
+    let ends = |check: Check| matches!(check, Check::StepLimit | Check::Deadlock);
+    let mut findings = launched.iter().flat_map(|one| &one.findings);
+    if let Some(finding) = findings.find(|finding| ends(finding.check)) {
+        let note = format!("not compared with its float64 twin: {}", finding.check.id());
+        if let Some(last) = launched.last_mut() {
+            last.notes.push(note);
+        }
+        return Ok(());
+    }
     let control = Control {
         cancel: interrupt::flag(),
         progress: &|_| {},

@@ -365,7 +365,7 @@ impl Fork {
                 here.word()
             ),
             Why::Alone(here, there, first) => format!(
-                "they part here: lanes count that come from no element of both, {here} here and {there} there; the first is {}",
+                "they part here: lanes without a counterpart count too, {here} here and {there} there; the first holds {}",
                 number(*first)
             ),
             Why::Given => format!("they part here: `{}` is given another value", here.word()),

@@ -165,6 +165,13 @@ impl Path {
         })
     }
 
+    /// The first operation that is about as far off as the element.
+    pub fn coarsest(&self) -> Option<&Step> {
+        let last = self.steps.last()?;
+        let about = |step: &&Step| step.after() > 0.0 && step.after() >= last.after() / 2.0;
+        self.steps.iter().find(about)
+    }
+
     /// The values on the way that have a name, and what loads read: the last of each, `most` of them.
     pub fn chain(&self, most: usize) -> Vec<Chain> {
         let mut told: Vec<Chain> = Vec::new();

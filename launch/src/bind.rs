@@ -435,7 +435,11 @@ impl Binder<'_> {
         };
         let (example, what) = match ty {
             Type::Scalar(Elem::Ptr(p)) => {
-                let dtype = p.target().scalar().and_then(dtype_of).map_or("u64", Dtype::name);
+                let dtype = p
+                    .target()
+                    .scalar()
+                    .and_then(Dtype::of_scalar)
+                    .map_or("u64", Dtype::name);
                 (
                     format!("{key} = {{ dtype = \"{dtype}\", shape = [ … ] }}"),
                     "a pointer",
@@ -566,7 +570,9 @@ impl Binder<'_> {
         }
         let same = match pointee {
             Elem::Ptr(_) => !dtype.is_float(),
-            Elem::Scalar(scalar) if scalar.is_float() || dtype.is_float() => dtype_of(scalar) == Some(dtype),
+            Elem::Scalar(scalar) if scalar.is_float() || dtype.is_float() => {
+                Dtype::of_scalar(scalar) == Some(dtype)
+            }
             Elem::Scalar(_) => true,
         };
         if !same {
@@ -599,7 +605,7 @@ impl Binder<'_> {
             }
         }
         if scalar.is_float() {
-            let dtype = dtype_of(scalar);
+            let dtype = Dtype::of_scalar(scalar);
             return match (dtype, value.as_float()) {
                 (Some(dtype), Some(value)) => Ok(dtype.encode_float(value)),
                 (None, _) => {
@@ -695,27 +701,4 @@ fn specialised_away(arg: &ResolvedArg) -> bool {
         } => true,
         ArgKind::Scalar { .. } | ArgKind::Tensor(_) | ArgKind::Descriptor { .. } => false,
     }
-}
-
-/// The launch file's type for the numbers of a scalar type; none for those it has no name for.
-fn dtype_of(scalar: Scalar) -> Option<Dtype> {
-    Some(match scalar {
-        Scalar::I1 => Dtype::I1,
-        Scalar::I8 => Dtype::I8,
-        Scalar::I16 => Dtype::I16,
-        Scalar::I32 => Dtype::I32,
-        Scalar::I64 => Dtype::I64,
-        Scalar::F8E4M3FN => Dtype::F8E4M3,
-        Scalar::F8E5M2 => Dtype::F8E5M2,
-        Scalar::F16 => Dtype::F16,
-        Scalar::BF16 => Dtype::BF16,
-        Scalar::F32 => Dtype::F32,
-        Scalar::F64 => Dtype::F64,
-        Scalar::I4
-        | Scalar::I128
-        | Scalar::Index
-        | Scalar::F8E4M3B11FNUZ
-        | Scalar::F8E4M3FNUZ
-        | Scalar::F8E5M2FNUZ => return None,
-    })
 }

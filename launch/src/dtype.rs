@@ -3,6 +3,8 @@
 //! Floats round to nearest even, once. As on the card, both fp8 types saturate (a value beyond the
 //! largest, an infinity too, becomes the largest); f16 and bf16 overflow to infinity.
 
+use tilescope_ir::Scalar;
+
 use crate::Dtype;
 
 impl Dtype {
@@ -44,6 +46,29 @@ impl Dtype {
             Dtype::F32 => "f32",
             Dtype::F64 => "f64",
         }
+    }
+
+    /// The element type of tensors that a pointer to `scalar` leads to; none for types that tensors do not have.
+    pub fn of_scalar(scalar: Scalar) -> Option<Dtype> {
+        Some(match scalar {
+            Scalar::I1 => Dtype::I1,
+            Scalar::I8 => Dtype::I8,
+            Scalar::I16 => Dtype::I16,
+            Scalar::I32 => Dtype::I32,
+            Scalar::I64 => Dtype::I64,
+            Scalar::F8E4M3FN => Dtype::F8E4M3,
+            Scalar::F8E5M2 => Dtype::F8E5M2,
+            Scalar::F16 => Dtype::F16,
+            Scalar::BF16 => Dtype::BF16,
+            Scalar::F32 => Dtype::F32,
+            Scalar::F64 => Dtype::F64,
+            Scalar::I4
+            | Scalar::I128
+            | Scalar::Index
+            | Scalar::F8E4M3B11FNUZ
+            | Scalar::F8E4M3FNUZ
+            | Scalar::F8E5M2FNUZ => return None,
+        })
     }
 
     /// The type of that name: ours, Triton's (`fp16`, `int32`, `fp8e4nv`, with or without `tl.`), or

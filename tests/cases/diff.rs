@@ -94,14 +94,18 @@ fn more(expect: &Table) -> Vec<String> {
 /// What `docs/diff.md` shows is what is printed.
 fn page() -> Result<(), Failed> {
     let page = std::fs::read_to_string(data().join("../docs/diff.md"))?;
-    let folder = data().join("diff/blocks_missing");
-    let output = tilescope(&folder)
-        .args(["diff", "fault.launch.toml", "--no-write"])
-        .output()?;
-    match page.contains(&*String::from_utf8_lossy(&output.stdout)) && !output.stdout.is_empty() {
-        true => Ok(()),
-        false => Err(format!("docs/diff.md shows something else\n{}", said(&output)).into()),
+    let against: &[&str] = &["--against", "wide.launch.toml", "--bisect"];
+    for (folder, more) in [("blocks_missing", &[][..]), ("against_block", against)] {
+        let output = tilescope(&data().join("diff").join(folder))
+            .args(["diff", "fault.launch.toml"])
+            .args(more)
+            .arg("--no-write")
+            .output()?;
+        if !page.contains(&*String::from_utf8_lossy(&output.stdout)) || output.stdout.is_empty() {
+            return Err(format!("docs/diff.md shows something else\n{}", said(&output)).into());
+        }
     }
+    Ok(())
 }
 
 fn twin_is_silent(case: &Path) -> Result<(), Failed> {

@@ -8,6 +8,7 @@ use tilescope_difftest::judge::{Bench, Paths, Subject};
 use tilescope_difftest::{Engine, Failure, Found, Judge, Other, Outcome, Relation, Verdict, search};
 use tilescope_interpreter::Options;
 use tilescope_kernels::REFERENCES;
+use tilescope_launch::expr::Value;
 use tilescope_launch::{Oracle, Overrides};
 
 use super::{quoted, refuse};
@@ -91,6 +92,9 @@ struct Done {
 }
 
 fn look(args: &Diff, template: &Template<'_>, against: Option<Against<'_>>) -> Result<Done, Refused> {
+    if args.replay.is_none() {
+        ends_of_ranges(template)?;
+    }
     let on_gpus = on_gpus(args)?;
     let engines: Vec<&dyn Engine> = on_gpus.iter().map(|engine| engine as &dyn Engine).collect();
     let kept = match args.no_write {
@@ -228,6 +232,26 @@ fn look(args: &Diff, template: &Template<'_>, against: Option<Against<'_>>) -> R
         opened: other.filter(|_| is_there).unwrap_or(opened),
         interrupted,
     })
+}
+
+/// # Errors
+/// A range whose least or largest value makes no launch, as sooner or later a case would say.
+fn ends_of_ranges(template: &Template<'_>) -> Result<(), Box<Error>> {
+    for var in template.file.vars() {
+        let Some((least, largest)) = var.range else {
+            continue;
+        };
+        for (value, end) in [(least, "least"), (largest, "largest")] {
+            let overrides = Overrides {
+                vars: vec![(var.name.clone(), Value::Int(value.into()))],
+                ..Overrides::default()
+            };
+            let evaluated = template.file.evaluate(&overrides);
+            let note = format!("with {} = {value}, the {end} of its range", var.name);
+            evaluated.map_err(|error| error.note(note))?;
+        }
+    }
+    Ok(())
 }
 
 /// What of the findings in the kernels of a file counts.

@@ -4,7 +4,7 @@ use tilescope_ir::attrs::IntPredicate;
 use tilescope_ir::{Attrs, Elem, OpCode, Pointer, Scalar, Shape, Type, ValueId};
 use tilescope_launch::{Dtype, Role};
 
-use super::spec::{TensorSpec, dtype};
+use super::spec::TensorSpec;
 use super::{Generator, is_any, is_any_float, scalar_of};
 
 /// The type of offsets.
@@ -41,7 +41,7 @@ impl Generator {
         let value = self.b.param(&name, pointer, divisibility);
         self.spec.tensors.push(TensorSpec {
             name,
-            dtype: dtype(scalar).unwrap_or(Dtype::I32),
+            dtype: Dtype::of_scalar(scalar).unwrap_or(Dtype::I32),
             len,
             fill,
             role,
@@ -153,7 +153,7 @@ impl Generator {
 
     /// Loads a value of a type from a new tensor.
     pub(super) fn load_of(&mut self, ty: Type) -> ValueId {
-        let Some(scalar) = scalar_of(ty).filter(|&s| dtype(s).is_some()) else {
+        let Some(scalar) = scalar_of(ty).filter(|&s| Dtype::of_scalar(s).is_some()) else {
             return self.constant_of(ty);
         };
         let fill = self.some_fill(scalar);
@@ -260,7 +260,7 @@ impl Generator {
     /// Stores a value to a tensor of its own; what was there may be read before.
     pub(super) fn store_of(&mut self, value: ValueId) {
         let ty = self.b.ty(value);
-        let Some(scalar) = scalar_of(ty).filter(|&s| dtype(s).is_some()) else {
+        let Some(scalar) = scalar_of(ty).filter(|&s| Dtype::of_scalar(s).is_some()) else {
             return;
         };
         let (offsets, count) = self.own_offsets(ty);

@@ -3,7 +3,7 @@
 use tilescope_ir::{Attrs, Constant, Elem, OpCode, Scalar, Shape, Type, ValueId};
 use tilescope_launch::Dtype;
 
-use super::spec::{ScalarSpec, dtype};
+use super::spec::ScalarSpec;
 use super::{FLOATS, Generator, INTS, SMALL_FLOATS, is_any, is_any_float, is_float, is_int, scalar_of};
 
 /// Most lanes of a tile.
@@ -190,7 +190,7 @@ impl Generator {
                 true => wild[self.draw.below(3)],
                 false => values[self.draw.below(values.len())],
             };
-            return dtype(scalar).map_or(0, |d: Dtype| d.encode_float(value));
+            return Dtype::of_scalar(scalar).map_or(0, |d: Dtype| d.encode_float(value));
         }
         let high = 1u64 << (scalar.bits().clamp(1, 64) - 1);
         let values = [

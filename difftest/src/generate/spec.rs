@@ -1,6 +1,5 @@
 //! The launch of a generated kernel, as data that can be made smaller, and as a launch file.
 
-use tilescope_ir::Scalar;
 use tilescope_launch::{Dtype, LaunchBuilder, Role, TensorInit};
 
 /// How a generated kernel is launched.
@@ -65,22 +64,4 @@ impl Spec {
         }
         launch.text()
     }
-}
-
-/// The element type of a tensor that a pointer to `scalar` can be given; none for types that tensors do not have.
-pub(super) fn dtype(scalar: Scalar) -> Option<Dtype> {
-    Some(match scalar {
-        Scalar::I1 => Dtype::I1,
-        Scalar::I8 => Dtype::I8,
-        Scalar::I16 => Dtype::I16,
-        Scalar::I32 => Dtype::I32,
-        Scalar::I64 => Dtype::I64,
-        Scalar::F8E4M3FN => Dtype::F8E4M3,
-        Scalar::F8E5M2 => Dtype::F8E5M2,
-        Scalar::F16 => Dtype::F16,
-        Scalar::BF16 => Dtype::BF16,
-        Scalar::F32 => Dtype::F32,
-        Scalar::F64 => Dtype::F64,
-        _ => return None,
-    })
 }
