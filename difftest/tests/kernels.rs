@@ -183,3 +183,32 @@ fn twins_are_the_references_without_rounding() {
     }
     assert!(judged >= 40, "{judged}");
 }
+
+/// What an H200 did that the bounds must allow: it takes subnormal operands of roots, floor, ceil and atomic sums for zero, and
+/// picks among NaN in an order of its own.
+#[test]
+fn bounds_allow_what_the_card_does() {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/generated/kept");
+    let outputs = |name: &str| bounded(&case(&kept.join(format!("{name}.launch.toml")), 1, 0)).0;
+    let allows = |output: &Bounded, i: usize, card: f64| {
+        let error = output.error[i];
+        !error.is_finite() || (output.wide[i] - card).abs() <= error
+    };
+    let small = |x: f64| x != 0.0 && x.abs() < f64::from(f32::MIN_POSITIVE);
+    let roots = outputs("root_of_subnormal");
+    for (output, card) in roots.iter().zip([f64::INFINITY, 0.0, 0.0, 0.0]) {
+        assert!((0..64).all(|i| allows(output, i, card)), "{}", output.tensor.name);
+    }
+    for output in &outputs("atomic_sum_of_subnormals") {
+        assert!(output.wide.iter().any(|&x| small(x)), "sums are subnormal");
+        assert!((0..64).all(|i| !small(output.wide[i]) || allows(output, i, 0.0)));
+    }
+    for output in &outputs("pick_among_nan") {
+        let unknown = output.error.iter().filter(|error| !error.is_finite()).count();
+        assert!(
+            (1..64).contains(&unknown),
+            "{}: {unknown} from the NaN on",
+            output.tensor.name
+        );
+    }
+}

@@ -156,8 +156,8 @@ impl Wide<'_> {
         self.unless_over(over, lost, error)
     }
 
-    /// The bound of a root whose operand a card takes for zero where it is subnormal: then the square root is zero, and of its
-    /// reciprocal nothing is known.
+    /// The bound of a function whose operand a card takes for zero where it is subnormal: then the square root is zero, floor and
+    /// ceil of small numbers too, and of the root's reciprocal nothing is known.
     pub(super) fn of_zero_too(
         &mut self,
         code: OpCode,
@@ -172,7 +172,7 @@ impl Wide<'_> {
         let above = self.compare(FloatPredicate::Ogt, high, most);
         let near = self.0.elementwise(OpCode::AndI, &[below, above]);
         let lost = match code {
-            OpCode::Sqrt => self.abs(result),
+            OpCode::Sqrt | OpCode::Floor | OpCode::Ceil => self.abs(result),
             _ => self.constant(result, f64::NAN),
         };
         let none = self.constant(result, 0.0);

@@ -1,7 +1,7 @@
 //! Reductions, scans and matrix products: many roundings in an order that each path chooses.
 
 use tilescope_diagnostics::Result;
-use tilescope_ir::attrs::InputPrecision;
+use tilescope_ir::attrs::{FloatPredicate, InputPrecision};
 use tilescope_ir::{Attrs, Elem, Function, OpCode, OpId, Scalar, Type, ValueId};
 
 use super::depends::ends;
@@ -37,7 +37,51 @@ impl Rewriter<'_> {
                 unsure: form.unsure,
             });
         }
-        self.with_regions(f, op, &values, &results, vec![region])
+        self.with_regions(f, op, &values, &results, vec![region])?;
+        self.doubt_picks_among_nan(f, op)
+    }
+
+    /// Where a combination compares floats, NaN makes what it gives depend on the order, which each path chooses.
+    fn doubt_picks_among_nan(&mut self, f: &Function, op: OpId) -> Result<()> {
+        let data = &f.ops[op];
+        let blocks = data.regions.iter().flat_map(|&region| &f.regions[region].blocks);
+        let mut ops = blocks.flat_map(|&block| &f.blocks[block].ops);
+        if !ops.any(|&op| f.ops[op].code == OpCode::CmpF) {
+            return Ok(());
+        }
+        let mut doubt = None;
+        for source in self.operands(f, op)? {
+            if source.kind == Kind::Float {
+                let nan = self.b.cmp_float(FloatPredicate::Uno, source.value, source.value);
+                doubt = self.either(doubt, Some(nan));
+            }
+        }
+        let Some(nan) = doubt else { return Ok(()) };
+        let (open, args) = self.b.open_region(&[Type::BOOL, Type::BOOL]);
+        let any = self.b.elementwise(OpCode::OrI, &args);
+        let end = match data.code {
+            OpCode::Scan => OpCode::ScanReturn,
+            _ => OpCode::ReduceReturn,
+        };
+        let region = self.b.close_region(open, end, vec![any]);
+        let Some(result) = f.result(op) else { return Ok(()) };
+        let ty = f.ty(result).with_elem(Elem::Scalar(Scalar::I1));
+        let any = self
+            .b
+            .op_with_regions(data.code, &[nan], data.attrs.clone(), &[ty], vec![region])[0];
+        for (index, &result) in data.results.iter().enumerate() {
+            let shadow = self.shadow(result)?;
+            let shadow = match shadow.kind {
+                Kind::Float => self.doubted(shadow, Some(any)),
+                _ if self.depends.has(self.id, result) => Shadow {
+                    unsure: self.either(shadow.unsure, Some(any)),
+                    ..shadow
+                },
+                _ => shadow,
+            };
+            self.set(f, op, index, shadow);
+        }
+        Ok(())
     }
 
     /// One float operand, combined by `arith.addf` alone.
