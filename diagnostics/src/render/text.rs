@@ -363,7 +363,11 @@ fn access(finding: &Finding) -> Option<String> {
 
 fn more(finding: &Finding) -> Option<String> {
     // A finding about a whole launch counts elements; one with a place counts lanes.
-    let of_lanes = finding.lane.is_some() && finding.check != Check::PrecisionLoss;
+    let of_output = matches!(
+        finding.check,
+        Check::PrecisionLoss | Check::OutputMismatch | Check::OrderDependent
+    );
+    let of_lanes = finding.lane.is_some() && !of_output;
     let noun = if of_lanes { "lane" } else { "element" };
     match (finding.count.saturating_sub(1), finding.count_at_least) {
         (0, false) => None,
