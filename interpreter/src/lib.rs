@@ -153,7 +153,7 @@ pub struct Outcome {
 pub fn tape(module: &Module, kernel: FuncId, launch: &Launch, options: Options) -> Result<tape::Tape> {
     let mut lowered = lower::lower(module, kernel, launch, options)?;
     if options.lowering == Lowering::Fast {
-        optimise::optimise(&mut lowered, launch.grid, options.poison);
+        optimise::optimise(&mut lowered, launch.grid, options.poison, options.cpu);
     }
     Ok(plan::plan(lowered, options.lowering == Lowering::Fast))
 }

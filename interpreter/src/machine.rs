@@ -9,6 +9,7 @@ use crate::initialised::Own;
 use crate::kind::Lane;
 use crate::ordered::Ordered;
 use crate::reread::Reread;
+use crate::simd::strip::Scratch;
 use crate::sink::Sink;
 use crate::steps::atomic::Gathered;
 use crate::steps::atomic::logged::Log;
@@ -154,6 +155,8 @@ pub struct Machine<'r> {
     pub own: Own,
     /// Where loads read last.
     strides: Strides,
+    /// Room for strips of lanes.
+    pub strip: Option<Box<Scratch>>,
 }
 
 impl<'r> Machine<'r> {
@@ -182,6 +185,7 @@ impl<'r> Machine<'r> {
             reread: Reread::default(),
             own: Own::default(),
             strides: Strides::default(),
+            strip: None,
         }
     }
 

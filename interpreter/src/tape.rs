@@ -11,7 +11,9 @@ use crate::kind::Kind;
 use crate::machine::{Flow, Machine, Stop};
 use crate::optimise::formula::Rule;
 use crate::optimise::place::Plain;
+use crate::steps::control::Counted;
 use crate::steps::memory::placed::{PlacedLoad, Reach};
+use crate::steps::strip::Link;
 use std::fmt::Debug;
 use std::sync::Arc;
 use tilescope_ir::{FuncId, LocId, OpId};
@@ -137,6 +139,16 @@ pub trait Step: Debug + Send + Sync {
         let _ = (inst, machine, reach);
     }
 
+    /// What it is in a chain of f32 that runs as a straight line.
+    fn link(&self) -> Option<Link> {
+        None
+    }
+
+    /// True for a load whose first operand is what lanes are that a mask leaves out.
+    fn has_other(&self) -> bool {
+        false
+    }
+
     /// Itself, if it is a load at a known place.
     fn placed_load(&self) -> Option<&PlacedLoad> {
         None
@@ -165,6 +177,11 @@ pub trait Step: Debug + Send + Sync {
     /// True if its result is its operand, repeated.
     fn is_splat(&self) -> bool {
         false
+    }
+
+    /// How it begins or ends a counted loop, if it does.
+    fn counted(&self) -> Option<Counted> {
+        None
     }
 
     /// True if only the first program does it.

@@ -42,6 +42,28 @@ pub trait Observer: std::fmt::Debug + Sync {
     );
 }
 
+/// Bytes inside an allocation, which other threads may write meanwhile. Only [`crate::simd`] reads and writes them.
+#[derive(Debug, Clone, Copy)]
+pub struct Span<'a> {
+    start: *mut u8,
+    bytes: usize,
+    borrow: PhantomData<&'a Shared<'a>>,
+}
+
+impl Span<'_> {
+    /// The first byte: valid for reads and writes of [`bytes`](Span::bytes) bytes.
+    #[inline(always)]
+    pub fn start(&self) -> *mut u8 {
+        self.start
+    }
+
+    /// How many there are.
+    #[inline(always)]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
 /// All allocations of a launch, borrowed for its duration.
 #[derive(Debug)]
 pub struct Shared<'a> {
@@ -134,6 +156,26 @@ impl<'a> Shared<'a> {
         let bytes = self.allocations.get(allocation)?;
         let plain = self.observer.is_none() && bytes.deferred.is_none() && offset < bytes.len;
         plain.then(|| bytes.start.addr() + offset)
+    }
+
+    /// True if so many bytes are better written past the caches.
+    #[inline]
+    pub fn streams(&self, allocation: usize, bytes: usize) -> bool {
+        self.allocations[allocation].len >= LARGE && bytes >= LONG
+    }
+
+    /// Bytes of an allocation, to be read and written in place; none where every access is shown, or makes data.
+    ///
+    /// # Panics
+    /// If they are not inside.
+    #[inline]
+    pub fn span(&self, allocation: usize, offset: usize, bytes: usize) -> Option<Span<'_>> {
+        let plain = self.observer.is_none() && self.allocations[allocation].deferred.is_none();
+        plain.then(|| Span {
+            start: self.at(allocation, offset, bytes),
+            bytes,
+            borrow: PhantomData,
+        })
     }
 
     /// Everything this thread wrote can be seen by others.
@@ -273,7 +315,7 @@ impl<'a> Shared<'a> {
         let lanes = &lanes[..(rows - 1) * width + columns];
         if rows == 1 || (stride == bytes && width == columns) {
             let from = lanes.as_ptr().cast::<u8>();
-            let streams = self.allocations[allocation].len >= LARGE && rows * bytes >= LONG;
+            let streams = self.streams(allocation, rows * bytes);
             // SAFETY: as for `read_rows`.
             unsafe {
                 match streams {

@@ -13,7 +13,9 @@ use crate::frame::Slot;
 use crate::kind::Kind;
 use crate::lower::Lowered;
 use crate::plan::mention;
+use crate::simd::{self, Cpu};
 use crate::steps::chain::{Chain, MAX_PLACED};
+use crate::steps::strip::{Line, Link};
 use crate::tape::{Code, Effect, Inst};
 use std::collections::{HashMap, HashSet};
 
@@ -39,11 +41,12 @@ enum Held {
 }
 
 /// Joins operations to chains.
-pub fn fuse(lowered: &mut Lowered) {
+pub fn fuse(lowered: &mut Lowered, cpu: Cpu) {
     let begins = begins(&lowered.code);
     let mut fuser = Fuser {
         counts: Counts::of(lowered),
         held: held(lowered),
+        strips: simd::strip::is_there(cpu),
         out: Vec::new(),
         open: Group::default(),
     };
@@ -129,11 +132,17 @@ struct Group {
     effect: Effect,
     /// Loads and stores.
     placed: usize,
+    /// Numbers that lanes of a row are combined to.
+    numbers: HashSet<Slot>,
+    /// It holds something that does not run strip by strip.
+    whole: bool,
 }
 
 struct Fuser {
     counts: Counts,
     held: Vec<Held>,
+    /// Chains may run strip by strip.
+    strips: bool,
     out: Vec<Inst>,
     open: Group,
 }
@@ -149,7 +158,12 @@ impl Fuser {
             reads |= self.open.writes.contains(&slot);
             overwrites |= self.open.reads.contains(&slot) && inst.outs.contains(&slot);
         });
-        let same_size = self.open.members.is_empty() || self.open.lanes == inst.lanes;
+        let folds = self.folds(&inst, lowered);
+        let joins = joins || folds;
+        let is_link = self.strips && inst.step.link().is_some();
+        let mut waits = !self.open.numbers.is_empty() && joins && !is_link;
+        mention(&inst, &mut |slot| waits |= self.open.numbers.contains(&slot));
+        let same_size = self.open.members.is_empty() || self.open.lanes == inst.lanes || folds;
         // What does not join goes before the chain.
         let effect = inst.step.effect();
         let passes = match self.open.effect {
@@ -159,20 +173,36 @@ impl Fuser {
         };
         let is_full = joins && inst.step.is_placed() && self.open.placed == MAX_PLACED;
         let written_again = inst.outs.iter().any(|slot| self.open.writes.contains(slot));
-        if overwrites || written_again || is_full || (!(joins && same_size) && (reads || !passes)) {
+        if overwrites || written_again || is_full || waits || (!(joins && same_size) && (reads || !passes)) {
             self.close(lowered);
         }
+        let folds = folds && !self.open.members.is_empty();
         let same_size = self.open.members.is_empty() || self.open.lanes == inst.lanes;
-        if joins && same_size {
+        if folds {
+            self.open.numbers.extend(&inst.outs);
+        } else if !(joins && same_size) || inst.lanes == 1 {
+            self.out.push(inst);
+            return;
+        } else {
             self.open.lanes = inst.lanes;
+            self.open.whole |= !is_link;
+        }
+        {
             self.open.reads.extend(&inst.ins);
             self.open.writes.extend(&inst.outs);
             self.open.effect = self.open.effect.max(effect);
             self.open.placed += usize::from(inst.step.is_placed());
             self.open.members.push(inst);
-        } else {
-            self.out.push(inst);
         }
+    }
+
+    /// True if an instruction combines the lanes of what the open group gives to a number, strip by strip.
+    fn folds(&self, inst: &Inst, lowered: &Lowered) -> bool {
+        let is_fold = matches!(inst.step.link(), Some(Link::Fold(_)));
+        let inside = |slot: &Slot| {
+            self.open.writes.contains(slot) && lowered.slots[slot.0 as usize].1 == self.open.lanes
+        };
+        self.strips && is_fold && !self.open.whole && inst.ins.iter().all(inside)
     }
 
     fn is_candidate(&self, inst: &Inst, lowered: &Lowered) -> bool {
@@ -189,12 +219,26 @@ impl Fuser {
     /// Makes a chain of the open group.
     fn close(&mut self, lowered: &mut Lowered) {
         let group = std::mem::take(&mut self.open);
-        match group.members.len() {
-            0 => {}
-            1 => self.out.extend(group.members),
-            _ if group.fits_at_once(&self.counts, &self.held, lowered) => self.out.extend(group.members),
-            _ => {
-                let chain = chain(group, &self.counts, &self.held, lowered);
+        if group.members.len() < 2 {
+            self.out.extend(group.members);
+            return;
+        }
+        let places = Places::of(&group, &self.counts);
+        let strips = self.strips && !group.whole;
+        let line = strips.then(|| {
+            Line::of(
+                &group.members,
+                &places.operands,
+                &places.results,
+                group.lanes as usize,
+            )
+        });
+        match line.flatten() {
+            None if !group.numbers.is_empty() || group.fits_at_once(&places, &self.held, lowered) => {
+                self.out.extend(group.members);
+            }
+            line => {
+                let chain = chain(group, places, line, &self.held, lowered);
                 self.out.push(chain);
             }
         }
@@ -203,8 +247,7 @@ impl Fuser {
 
 impl Group {
     /// True if whole tiles stay in the cache.
-    fn fits_at_once(&self, counts: &Counts, held: &[Held], lowered: &Lowered) -> bool {
-        let places = Places::of(self, counts);
+    fn fits_at_once(&self, places: &Places, held: &[Held], lowered: &Lowered) -> bool {
         let is_tile = |slot: &&Slot| held[slot.0 as usize] != Held::Uniform;
         // Two pass between the members, about.
         let tiles = places.operands.iter().filter(is_tile).count() + places.results.len() + 2;
@@ -294,8 +337,7 @@ impl Pool {
     }
 }
 
-fn chain(group: Group, counts: &Counts, held: &[Held], lowered: &mut Lowered) -> Inst {
-    let places = Places::of(&group, counts);
+fn chain(group: Group, places: Places, line: Option<Line>, held: &[Held], lowered: &mut Lowered) -> Inst {
     let lane_bytes = |lowered: &Lowered, slot: Slot| lowered.slots[slot.0 as usize].0.bytes() as u8;
     let widest = group.widest(lowered);
     let at = group
@@ -305,6 +347,7 @@ fn chain(group: Group, counts: &Counts, held: &[Held], lowered: &mut Lowered) ->
     let mut pool = Pool::default();
     let mut code = Code::default();
     for (i, mut member) in group.members.into_iter().enumerate() {
+        let is_number = member.outs.iter().any(|slot| group.numbers.contains(slot));
         // A result never takes the slot of an operand.
         member.outs.iter().for_each(|&slot| pool.assign(slot, lowered));
         let done: HashSet<Slot> = member
@@ -330,7 +373,9 @@ fn chain(group: Group, counts: &Counts, held: &[Held], lowered: &mut Lowered) ->
         if let Some(nested) = member.step.nested_mut() {
             rename(nested, &pool, !is_plain && is_access);
         }
-        member.lanes = 0;
+        if !is_number {
+            member.lanes = 0;
+        }
         code.insts.push(member);
         freed.sort_unstable();
         pool.free.extend(freed);
@@ -359,6 +404,7 @@ fn chain(group: Group, counts: &Counts, held: &[Held], lowered: &mut Lowered) ->
             })
             .collect(),
         result_bytes: places.results.iter().map(|&s| lane_bytes(lowered, s)).collect(),
+        line,
     };
     Inst::new(step, places.operands, places.results, group.lanes, at)
 }

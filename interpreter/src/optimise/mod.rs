@@ -1,6 +1,6 @@
 //! What makes a tape fast: the same values and findings from fewer, larger instructions.
 //!
-//! [`hoist`] takes what is the same in all programs out of them; [`place`] gives loads and stores that go by
+//! [`once`] straightens loops that go round once; [`hoist`] takes what is the same in all programs out of them; [`place`] gives loads and stores that go by
 //! [`formula`] their addresses without tiles of pointers and masks; [`widen`] lets those of narrow floats give f32
 //! where that is wanted; [`fuse`] joins element-wise operations to
 //! chains that run block by block. All work on a lowered kernel before its slots are planned. A tape for the
@@ -10,6 +10,7 @@
 pub mod formula;
 pub mod fuse;
 pub mod hoist;
+pub mod once;
 pub mod place;
 pub mod widen;
 
@@ -17,16 +18,18 @@ use crate::frame::Slot;
 use crate::lower::Lowered;
 use crate::plan::mention;
 use crate::poison::Poison;
+use crate::simd::Cpu;
 use crate::tape::{Code, Inst};
 
 /// Improves a lowered kernel. Only plain loads know of a poison other than zero.
-pub fn optimise(lowered: &mut Lowered, grid: [u64; 3], poison: Poison) {
+pub fn optimise(lowered: &mut Lowered, grid: [u64; 3], poison: Poison, cpu: Cpu) {
+    once::once(lowered);
     hoist::hoist(lowered);
     if poison == Poison::Zero {
         place::place(lowered, grid);
         widen::widen(lowered);
     }
-    fuse::fuse(lowered);
+    fuse::fuse(lowered, cpu);
 }
 
 /// How often each slot is mentioned, and how often it is written.

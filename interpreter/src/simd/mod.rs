@@ -21,6 +21,7 @@ pub(crate) mod dot;
 mod exp;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod half;
+pub(crate) mod strip;
 
 /// A set of vector instructions. They are ordered: a CPU with one has those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

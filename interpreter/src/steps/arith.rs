@@ -7,6 +7,8 @@ use crate::lanes::{Elementwise, Signless, apply_and_fetch, elementwise as lane_l
 use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
 use crate::optimise::formula::Rule;
+use crate::simd::strip::Arith;
+use crate::steps::strip::Link;
 use crate::steps::symbolic;
 use crate::taint::{self, BirthDetail, Births};
 use crate::tape::{Inst, Step};
@@ -18,12 +20,29 @@ use tilescope_ir::{Attrs, Class, Constant, Function, OpCode, OpId};
 /// Any element-wise operation.
 #[derive(Debug)]
 struct Lanewise {
+    code: OpCode,
     apply: Elementwise,
     /// Lines of memory to ask for beside some hundred lanes.
     lines: usize,
 }
 
 impl Step for Lanewise {
+    fn link(&self) -> Option<Link> {
+        let Elementwise::F32(each) = self.apply else {
+            return None;
+        };
+        Some(match self.code {
+            OpCode::AddF => Link::Arith(Arith::Add),
+            OpCode::SubF => Link::Arith(Arith::Sub),
+            OpCode::MulF => Link::Arith(Arith::Mul),
+            OpCode::DivF => Link::Arith(Arith::Div),
+            code => {
+                let keeps = matches!(code, OpCode::NegF | OpCode::AbsF | OpCode::CopySign);
+                Link::Each(each, keeps)
+            }
+        })
+    }
+
     fn is_pure(&self, _: &[Option<u64>]) -> bool {
         true
     }
@@ -578,6 +597,7 @@ pub fn elementwise(lower: &mut Lower<'_>, function: &Function, op: OpId, _: Clas
         ),
         _ => lower.emit(
             Lanewise {
+                code,
                 apply,
                 lines: lines_beside(code),
             },

@@ -13,6 +13,7 @@ use crate::num::int::{FromFloat, ToFloat};
 use crate::optimise::formula::Rule;
 use crate::simd::Cpu;
 use crate::steps::arith::bear;
+use crate::steps::strip::{self, Link};
 use crate::steps::symbolic;
 use crate::taint::{self, BirthDetail};
 use crate::tape::{Inst, Step};
@@ -57,9 +58,15 @@ struct Convert {
     apply: Apply,
     /// The narrow float kind that it widens to f32, if that is what it does.
     widens: Option<Kind>,
+    /// The kind that it rounds f32 to, to nearest even, if that is what it does.
+    narrows: Option<Kind>,
 }
 
 impl Step for Convert {
+    fn link(&self) -> Option<Link> {
+        self.narrows.map(Link::Narrow)
+    }
+
     fn widens(&self) -> Option<Kind> {
         self.widens
     }
@@ -425,7 +432,11 @@ fn from_f32<B: Lane + StoredFloat>(cpu: Cpu, frame: &mut Frame, from: Slot, out:
 pub fn widening(from: Kind) -> Option<impl Step + 'static> {
     let apply = float_to_float(from, Kind::F32).filter(|_| from.is_float() && from.bytes() < 4)?;
     let widens = Some(from);
-    Some(Convert { apply, widens })
+    Some(Convert {
+        apply,
+        widens,
+        narrows: None,
+    })
 }
 
 fn float_to_float(from: Kind, to: Kind) -> Option<Apply> {
@@ -541,7 +552,15 @@ pub fn cast(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> 
         lower.emit(step, ins, vec![out], lanes);
     } else if from.is_float() || to.is_float() {
         let widens = (from.is_float() && to == Kind::F32).then_some(from);
-        lower.emit(Convert { apply, widens }, ins, vec![out], lanes);
+        let to_nearest = data.attrs != Attrs::FpToFp(Some(Rounding::Rtz));
+        let narrows =
+            (from == Kind::F32 && to != Kind::F32 && to_nearest && strip::is_held(to)).then_some(to);
+        let step = Convert {
+            apply,
+            widens,
+            narrows,
+        };
+        lower.emit(step, ins, vec![out], lanes);
     } else {
         lower.emit(
             Widen {

@@ -8,6 +8,7 @@
 use crate::machine::{Flow, Machine, Stop};
 use crate::steps::memory::placed::Reach;
 use crate::steps::region::exchange;
+use crate::steps::strip::Line;
 use crate::tape::{Code, Effect, Inst, Step};
 
 /// Element-wise operations on tiles of one size.
@@ -27,6 +28,8 @@ pub struct Chain {
     pub operand_bytes: Vec<u8>,
     /// Bytes of a lane of each result.
     pub result_bytes: Vec<u8>,
+    /// The same as a straight line through vector registers, where it is one.
+    pub line: Option<Line>,
 }
 
 /// Most loads and stores in a chain.
@@ -120,7 +123,15 @@ impl Step for Chain {
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         let is_uniform = |&slot| machine.frame.uniform(slot).is_some();
         let is_same = self.placed.is_empty() && inst.ins.iter().all(is_uniform);
-        let whole = self.lanes <= self.block || self.is_followed(machine) || is_same;
+        let followed = self.is_followed(machine) || is_same;
+        if let Some(line) = self.line.as_ref().filter(|_| !followed)
+            && let Some(reaches) = self.reaches(machine)
+            && line.run(&self.code.insts, inst, machine, self.lanes, &reaches)
+        {
+            return Ok(Flow::Next);
+        }
+        let folds = self.line.as_ref().is_some_and(Line::folds);
+        let whole = self.lanes <= self.block || followed || folds;
         match (!whole).then(|| self.reaches(machine)).flatten() {
             None => self.run_whole(inst, machine)?,
             Some(reaches) => {
@@ -140,6 +151,9 @@ impl Step for Chain {
     }
 
     fn name(&self) -> String {
+        if self.line.is_some() {
+            return format!("Chain of {}, strip by strip,", self.code.insts.len());
+        }
         match self.lanes <= self.block {
             true => format!("Chain of {}, at once,", self.code.insts.len()),
             false => format!(

@@ -9,6 +9,7 @@ use crate::num::float::{Bf16, F8E4M3, F8E5M2, F16, StoredFloat};
 use crate::num::math::Arithmetic;
 use crate::optimise::formula::Rule;
 use crate::simd::Cpu;
+use crate::steps::strip::Link;
 use crate::steps::symbolic;
 use crate::taint::{self, Births};
 use crate::tape::{Inst, Step};
@@ -240,6 +241,10 @@ struct Select {
 }
 
 impl Step for Select {
+    fn link(&self) -> Option<Link> {
+        (self.kind == Kind::F32).then_some(Link::Select)
+    }
+
     fn is_pure(&self, _: &[Option<u64>]) -> bool {
         true
     }

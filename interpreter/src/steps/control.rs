@@ -1,7 +1,7 @@
 //! The grid, control flow, calls, asserts, prints and barriers.
 
 use crate::exact;
-use crate::frame::Slot;
+use crate::frame::{Slot, sign_extend};
 use crate::kind::{Bool, Kind};
 use crate::lanes::Signless;
 use crate::lower::Lower;
@@ -195,7 +195,32 @@ impl Order {
     }
 }
 
+/// A jump of a counted loop.
+#[derive(Debug, Clone, Copy)]
+pub struct Counted {
+    /// Where it goes.
+    pub label: Label,
+    order: Order,
+}
+
+impl Counted {
+    /// True if the loop with these bits goes round exactly once.
+    pub fn goes_once(&self, start: u64, step: u64, bound: u64) -> bool {
+        let bytes = if self.order.wide { 8 } else { 4 };
+        let is_below = |a: u64, b: u64| match self.order.unsigned {
+            true => a << (64 - 8 * bytes) < b << (64 - 8 * bytes),
+            false => sign_extend(a, bytes) < sign_extend(b, bytes),
+        };
+        is_below(start, bound) && !is_below(start.wrapping_add(step), bound)
+    }
+}
+
 impl Step for Enter {
+    fn counted(&self) -> Option<Counted> {
+        let (label, order) = (self.past, self.order);
+        Some(Counted { label, order })
+    }
+
     fn run(&self, inst: &Inst, machine: &mut Machine<'_>) -> Result<Flow, Stop> {
         let enters = self.order.is_below(machine, inst.ins[0], inst.ins[1]);
         Ok(if enters { Flow::Next } else { Flow::Jump(self.past) })
@@ -213,6 +238,11 @@ impl Step for Enter {
 }
 
 impl Step for Again {
+    fn counted(&self) -> Option<Counted> {
+        let (label, order) = (self.body, self.order);
+        Some(Counted { label, order })
+    }
+
     fn rule(&self) -> Option<Rule<'_>> {
         (!self.order.unsigned).then_some(Rule::Again)
     }

@@ -9,7 +9,7 @@ use crate::lanes::Signless;
 use crate::num::Canonical;
 use crate::num::float::{Bf16, F8E4M3, F8E5M2, F16};
 use crate::num::math::Arithmetic;
-use crate::simd::{Cpu, FlatLoop};
+use crate::simd::{Cpu, FlatLoop, strip};
 use crate::steps::reduce::{Along, PARTIALS};
 use tilescope_ir::{Function, OpCode, OpId};
 
@@ -24,6 +24,48 @@ pub struct Fold {
 
 /// The loops for the region of a reduce or scan, if it is one operation of its two arguments.
 pub fn of_region(function: &Function, op: OpId, kind: Kind) -> Option<Fold> {
+    fold(operation(function, op)?, kind)
+}
+
+/// The same for lanes of f32 that are combined strip by strip.
+pub fn of_strips(function: &Function, op: OpId, kind: Kind) -> Option<strip::Fold> {
+    if kind != Kind::F32 {
+        return None;
+    }
+    let (least, most) = (<f32 as Ranked>::LEAST, <f32 as Ranked>::MOST);
+    match operation(function, op)? {
+        OpCode::AddF => Some(strip::Fold::Sum),
+        OpCode::MaxNumF => Some(strip::Fold::Greatest { nan: least }),
+        OpCode::MaximumF => Some(strip::Fold::Greatest { nan: most }),
+        OpCode::MinNumF => Some(strip::Fold::Least { nan: most }),
+        OpCode::MinimumF => Some(strip::Fold::Least { nan: least }),
+        _ => None,
+    }
+}
+
+/// The number that partial results of strips give.
+pub fn of_partials(fold: strip::Fold, mut partials: [f32; PARTIALS]) -> f32 {
+    let mut half = PARTIALS / 2;
+    while half > 0 {
+        for i in 0..half {
+            let (a, b) = (partials[i], partials[i + half]);
+            let rank = |x: f32| x.to_bits() as i32;
+            partials[i] = match fold {
+                strip::Fold::Sum => a + b,
+                strip::Fold::Greatest { .. } => f32::from_bits(rank(a).max(rank(b)) as u32),
+                strip::Fold::Least { .. } => f32::from_bits(rank(a).min(rank(b)) as u32),
+            };
+        }
+        half /= 2;
+    }
+    match fold {
+        strip::Fold::Sum => partials[0].canonical(),
+        _ => f32::of_rank(partials[0].to_bits() as i32),
+    }
+}
+
+/// The operation that a region is, if it is one of its two arguments.
+fn operation(function: &Function, op: OpId) -> Option<OpCode> {
     let [region] = function.ops[op].regions[..] else {
         return None;
     };
@@ -37,11 +79,7 @@ pub fn of_region(function: &Function, op: OpId, kind: Kind) -> Option<Fold> {
     let (only, last) = (&function.ops[*only], &function.ops[*last]);
     // Every operation of the table below gives the same bits with its operands exchanged.
     let takes_both = only.operands[..] == [*sum, *element] || only.operands[..] == [*element, *sum];
-    if takes_both && only.results == last.operands {
-        fold(only.code, kind)
-    } else {
-        None
-    }
+    (takes_both && only.results == last.operands).then_some(only.code)
 }
 
 /// An operation on two lanes. Several steps may leave the NaN of the CPU if `finish` then makes it

@@ -17,4 +17,5 @@ pub mod reduce;
 pub mod region;
 pub mod scan;
 pub mod shape;
+pub mod strip;
 pub mod symbolic;

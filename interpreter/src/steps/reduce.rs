@@ -12,9 +12,10 @@ use crate::frame::Slot;
 use crate::kind::{Kind, Lane};
 use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
-use crate::simd::Cpu;
+use crate::simd::{Cpu, strip};
 use crate::steps::fold::{self, Fold};
 use crate::steps::region::{Chunks, Region, exchange};
+use crate::steps::strip::Link;
 use crate::taint::Births;
 use crate::tape::{Code, Effect, Inst, Step};
 use crate::with_width;
@@ -90,10 +91,16 @@ struct Reduce {
     kinds: Vec<Kind>,
     region: Region,
     fold: Option<Fold>,
+    /// The same for one row of f32, by strips.
+    row: Option<strip::Fold>,
     cpu: Cpu,
 }
 
 impl Step for Reduce {
+    fn link(&self) -> Option<Link> {
+        self.row.map(Link::Fold)
+    }
+
     fn effect(&self) -> Effect {
         Effect::None
     }
@@ -234,9 +241,11 @@ pub fn reduce(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()
     let batch = along.outer * along.partials() * along.inner;
     let (kinds, region) = combining_region(lower, function, op, batch)?;
     let data = &function.ops[op];
+    let is_row = along.outer == 1 && along.inner == 1 && along.axis >= PARTIALS;
     let step = Reduce {
         along,
         fold: fold::of_region(function, op, kinds[0]),
+        row: is_row.then(|| fold::of_strips(function, op, kinds[0])).flatten(),
         cpu: lower.cpu(),
         kinds,
         region,

@@ -17,6 +17,7 @@ use crate::machine::{Flow, Machine, Stop};
 use crate::print;
 use crate::races::Touch;
 use crate::steps::atomic;
+use crate::steps::strip::{self, Link};
 use crate::tape::{Code, Effect, Inst, Step};
 use crate::tensor_memory::Shared;
 use crate::with_width;
@@ -105,6 +106,18 @@ pub struct Reach {
 }
 
 impl Reach {
+    /// The lanes, if they lie one after the other as in the tile.
+    pub fn row(&self) -> Option<Range<usize>> {
+        let (rows, columns) = (&self.rectangle.rows, &self.rectangle.columns);
+        let width = self.shape.1;
+        let together = !self.turned && columns.len() == width && self.stride == width * self.elem;
+        match self.shape.0 {
+            _ if self.rectangle.is_empty() => Some(0..0),
+            1 => Some(columns.clone()),
+            _ => together.then(|| rows.start * width..rows.end * width),
+        }
+    }
+
     /// True if two accesses may go on block by block side by side: they have no byte in common, or the same lanes at
     /// the same places.
     pub fn is_apart(&self, other: &Reach) -> bool {
@@ -459,6 +472,14 @@ impl Step for PlacedLoad {
         Some(self)
     }
 
+    fn link(&self) -> Option<Link> {
+        (self.kind == Kind::F32 && !self.place.turned).then_some(Link::Load(self.kind))
+    }
+
+    fn has_other(&self) -> bool {
+        self.other
+    }
+
     fn is_access(&self) -> bool {
         true
     }
@@ -642,6 +663,10 @@ impl Step for PlacedStore {
 
     fn run_part(&self, inst: &Inst, machine: &mut Machine<'_>, reach: &Reach) {
         with_width!(self.kind, T => self.copy::<T>(inst, machine, &reach.rectangle));
+    }
+
+    fn link(&self) -> Option<Link> {
+        strip::is_held(self.kind).then_some(Link::Store(self.kind))
     }
 
     fn is_access(&self) -> bool {

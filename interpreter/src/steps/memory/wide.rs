@@ -8,6 +8,7 @@ use crate::kind::{Kind, Lane};
 use crate::machine::{Flow, Machine, Stop};
 use crate::num::float::{Bf16, F16, StoredFloat};
 use crate::steps::memory::placed::{PlacedLoad, Reach, Rectangle, is_followed};
+use crate::steps::strip::{self, Link};
 use crate::tape::{Code, Effect, Inst, Step};
 
 /// A load and its conversion; operands are the load's.
@@ -100,6 +101,14 @@ impl Step for WideLoad {
 
     fn run_part(&self, inst: &Inst, machine: &mut Machine<'_>, reach: &Reach) {
         self.copy(inst, machine, &reach.rectangle);
+    }
+
+    fn link(&self) -> Option<Link> {
+        (strip::is_held(self.load.kind) && !self.load.place.turned).then_some(Link::Load(self.load.kind))
+    }
+
+    fn has_other(&self) -> bool {
+        self.load.other
     }
 
     fn is_access(&self) -> bool {
