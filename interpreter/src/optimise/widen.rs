@@ -35,7 +35,7 @@ pub fn widen(lowered: &mut Lowered) {
             && counts.is_written_once(inst.outs[0])
             && let Some(load) = met.remove(&inst.ins[0])
         {
-            join(&mut kept[load], inst);
+            join(&mut kept[load], inst, false);
             continue;
         }
         widen_operands(&mut inst, &mut kept, &mut met, lowered);
@@ -73,6 +73,7 @@ fn widen_operands(inst: &mut Inst, kept: &mut [Inst], met: &mut HashMap<Slot, us
             join(
                 &mut kept[load],
                 Inst::new(convert, vec![*operand], vec![wide], lanes, at),
+                true,
             );
             (*kind, *operand) = (Kind::F32, wide);
         }
@@ -80,7 +81,7 @@ fn widen_operands(inst: &mut Inst, kept: &mut [Inst], met: &mut HashMap<Slot, us
 }
 
 /// Makes a load one with the conversion of what it gives.
-fn join(load: &mut Inst, convert: Inst) {
+fn join(load: &mut Inst, convert: Inst, any_nan: bool) {
     let Some(placed) = load.step.placed_load() else {
         return;
     };
@@ -93,6 +94,7 @@ fn join(load: &mut Inst, convert: Inst) {
             plain: Code::default(),
         },
         code: Code::default(),
+        any_nan,
     };
     let (ins, outs) = (load.ins.to_vec(), convert.outs.to_vec());
     let joined = Inst::new(step, ins, outs, load.lanes, load.at);

@@ -54,7 +54,7 @@ fn finish(x: __m512, small: __m512, tail: __m512, n: __m512, kept: __mmask16) ->
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn exp_16(x: __m512) -> __m512 {
+pub(super) fn exp_16(x: __m512) -> __m512 {
     let limited = limit(x, EXP_LIMITS);
     let scaled = _mm512_mul_ps(limited, _mm512_set1_ps(std::f32::consts::LOG2_E));
     let n = _mm512_roundscale_ps::<{ _MM_FROUND_NO_EXC }>(scaled);
@@ -67,7 +67,7 @@ fn exp_16(x: __m512) -> __m512 {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn exp2_16(x: __m512) -> __m512 {
+pub(super) fn exp2_16(x: __m512) -> __m512 {
     let [high, low] = LN_2_TWO_PARTS.map(|part| _mm512_set1_ps(part));
     let split = _mm512_set1_ps(SPLIT);
     let limited = limit(x, EXP2_LIMITS);

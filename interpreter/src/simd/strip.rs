@@ -22,18 +22,21 @@ use crate::tensor_memory::Span;
 use std::ops::Range;
 
 #[cfg(target_arch = "x86_64")]
+use super::exp::{exp_16, exp2_16};
+#[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{
     __m256, __m512, _CMP_UNORD_Q, _MM_FROUND_TO_NEAREST_INT, _mm_loadu_si128, _mm_storeu_si128,
     _mm256_add_ps, _mm256_and_si256, _mm256_blendv_ps, _mm256_castps_si256, _mm256_castsi256_ps,
-    _mm256_cmp_ps, _mm256_cvtepu16_epi32, _mm256_cvtph_ps, _mm256_cvtps_ph, _mm256_div_ps, _mm256_loadu_ps,
-    _mm256_loadu_si256, _mm256_max_epi32, _mm256_max_epu32, _mm256_min_epi32, _mm256_mul_ps,
-    _mm256_set1_epi32, _mm256_set1_ps, _mm256_slli_epi32, _mm256_srai_epi32, _mm256_srli_epi32,
-    _mm256_storeu_ps, _mm256_storeu_si256, _mm256_stream_ps, _mm256_sub_ps, _mm256_xor_si256, _mm512_add_ps,
-    _mm512_and_si512, _mm512_castps_si512, _mm512_castsi512_ps, _mm512_cmp_ps_mask, _mm512_cvtepu16_epi32,
-    _mm512_cvtph_ps, _mm512_cvtps_ph, _mm512_div_ps, _mm512_loadu_ps, _mm512_mask_mov_ps, _mm512_max_epi32,
-    _mm512_max_epu32, _mm512_min_epi32, _mm512_mul_ps, _mm512_set1_epi32, _mm512_set1_ps, _mm512_slli_epi32,
-    _mm512_srai_epi32, _mm512_srli_epi32, _mm512_storeu_ps, _mm512_stream_ps, _mm512_sub_ps,
-    _mm512_xor_si512,
+    _mm256_cmp_ps, _mm256_cmpgt_epi32, _mm256_cvtepu16_epi32, _mm256_cvtph_ps, _mm256_cvtps_ph,
+    _mm256_div_ps, _mm256_fmadd_ps, _mm256_fnmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_max_epi32,
+    _mm256_max_epu32, _mm256_min_epi32, _mm256_movemask_epi8, _mm256_mul_ps, _mm256_set1_epi32,
+    _mm256_set1_ps, _mm256_slli_epi32, _mm256_srai_epi32, _mm256_srli_epi32, _mm256_storeu_ps,
+    _mm256_storeu_si256, _mm256_stream_ps, _mm256_sub_ps, _mm256_xor_si256, _mm512_add_ps, _mm512_and_si512,
+    _mm512_castps_si512, _mm512_castsi512_ps, _mm512_cmp_ps_mask, _mm512_cmplt_epu32_mask,
+    _mm512_cvtepu16_epi32, _mm512_cvtph_ps, _mm512_cvtps_ph, _mm512_div_ps, _mm512_fmadd_ps,
+    _mm512_fnmadd_ps, _mm512_loadu_ps, _mm512_mask_mov_ps, _mm512_max_epi32, _mm512_max_epu32,
+    _mm512_min_epi32, _mm512_mul_ps, _mm512_set1_epi32, _mm512_set1_ps, _mm512_slli_epi32, _mm512_srai_epi32,
+    _mm512_srli_epi32, _mm512_storeu_ps, _mm512_stream_ps, _mm512_sub_epi32, _mm512_sub_ps, _mm512_xor_si512,
 };
 
 /// Lanes of the longest strip: tiles must have so many, or a multiple.
@@ -59,6 +62,13 @@ pub enum Arith {
     Div,
     /// The second divided by the first.
     DivInto,
+}
+
+/// One operand to one, with instructions of their own on some CPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exponential {
+    Exp,
+    Exp2,
 }
 
 /// How lanes of a row become one.
@@ -183,6 +193,10 @@ pub enum Op<'a> {
     Take(Source<'a>),
     /// Combines what the last operation left with this.
     Arith(Arith, Source<'a>),
+    /// Divides it by a number in [`divisors`], of which the inverse is given too.
+    DivideBy(f32, f32),
+    /// A function of it, and the same as a loop.
+    Exponential(Exponential, Loop<f32>),
     /// Lanes in the range are from the first, others from the second.
     Choose(usize, usize, Source<'a>, Source<'a>),
     /// Makes this operand number so much of the next [`Op::Apply`].
@@ -238,6 +252,15 @@ pub struct Run<'a> {
     pub scratch: &'a mut Scratch,
 }
 
+/// Exponents of what can be divided without a division instruction, and by what: nothing on the way overflows, or falls
+/// below the normal numbers.
+const EXPONENTS: std::ops::RangeInclusive<u32> = 127 - 60..=127 + 60;
+
+/// True for numbers that [`Op::DivideBy`] can divide by.
+pub fn divisors(by: f32) -> bool {
+    EXPONENTS.contains(&(by.to_bits() >> 23 & 0xff))
+}
+
 /// True where strips can run.
 pub fn is_there(cpu: Cpu) -> bool {
     cfg!(target_arch = "x86_64") && cpu.level >= CpuLevel::Avx2
@@ -264,7 +287,8 @@ pub fn run(cpu: Cpu, ops: &[Op<'_>], run: &mut Run<'_>) -> bool {
         Op::Save(i) => *i < SAVED,
         Op::Result(i) => run.results.get(*i).is_some_and(|result| result.len() >= end),
         Op::Fold(i, _) => *i < run.folds.len(),
-        Op::Canonical | Op::Store(_) => true,
+        Op::DivideBy(by, inverse) => divisors(*by) && *inverse == 1.0 / by,
+        Op::Exponential(..) | Op::Canonical | Op::Store(_) => true,
     });
     assert!(all_fine, "an operation names what is not there");
     #[cfg(target_arch = "x86_64")]
@@ -278,6 +302,120 @@ pub fn run(cpu: Cpu, ops: &[Op<'_>], run: &mut Run<'_>) -> bool {
         }
     }
     false
+}
+
+/// Numbers of 16 bits in a tensor, widened: `rows` rows of `columns`, one each `stride` bytes, to the rows of `width`
+/// lanes of `out`. A NaN becomes the canonical one, or, with `any_nan`, any.
+///
+/// # Panics
+/// If strips cannot run here, or the rows are not all there.
+pub fn widen_rows(
+    cpu: Cpu,
+    (held, any_nan): (Held, bool),
+    (span, stride): (Span<'_>, usize),
+    [rows, columns]: [usize; 2],
+    (width, out): (usize, &mut [f32]),
+) {
+    let Some(last) = rows.checked_sub(1).filter(|_| columns > 0) else {
+        return;
+    };
+    let bytes = last
+        .checked_mul(stride)
+        .and_then(|start| start.checked_add(2 * columns));
+    let there = bytes.is_some_and(|bytes| bytes <= span.bytes()) && out.len() >= last * width + columns;
+    assert!(
+        held != Held::F32 && is_there(cpu) && there,
+        "rows that are not there"
+    );
+    let together = stride == 2 * columns && width == columns;
+    let of = Rows {
+        from: span.start(),
+        stride,
+        rows: if together { 1 } else { rows },
+        columns: if together { rows * columns } else { columns },
+        to: out.as_mut_ptr(),
+        width,
+        held,
+        any_nan,
+    };
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the rows were checked above, and a Cpu of a level exists only where the CPU has its instructions.
+    unsafe {
+        match cpu.level {
+            CpuLevel::Avx512 => widen_avx512(of),
+            _ => widen_avx2(of),
+        }
+    }
+}
+
+/// What [`widen_rows`] reads and writes.
+struct Rows {
+    from: *const u8,
+    stride: usize,
+    rows: usize,
+    columns: usize,
+    to: *mut f32,
+    width: usize,
+    held: Held,
+    any_nan: bool,
+}
+
+/// # Safety
+/// As [`widen`], with AVX-512.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
+unsafe fn widen_avx512(of: Rows) {
+    // SAFETY: the caller's.
+    unsafe { widen_all::<__m512>(of) }
+}
+
+/// # Safety
+/// As [`widen`], with AVX2 and F16C.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+unsafe fn widen_avx2(of: Rows) {
+    // SAFETY: the caller's.
+    unsafe { widen_all::<Pair>(of) }
+}
+
+/// # Safety
+/// As [`widen`].
+#[inline(always)]
+unsafe fn widen_all<V: Sixteen>(of: Rows) {
+    // SAFETY: the caller's.
+    unsafe {
+        match (of.held, of.any_nan) {
+            (Held::F16, false) => widen(of, |from| V::load_f16(from).canonical()),
+            (Held::F16, true) => widen(of, |from| V::load_f16(from)),
+            (_, false) => widen(of, |from| V::load_bf16(from).canonical()),
+            (_, true) => widen(of, |from| V::load_bf16(from)),
+        }
+    }
+}
+
+/// # Safety
+/// The CPU must have the instructions of `V`; all rows must be there, and be neither read nor written by others.
+#[inline(always)]
+unsafe fn widen<V: Sixteen>(of: Rows, load: impl Fn(*const u16) -> V) {
+    let whole = of.columns / 16 * 16;
+    // SAFETY: the caller's; the last vector of a row goes by way of arrays of its size.
+    unsafe {
+        for row in 0..of.rows {
+            let from = of.from.add(row * of.stride).cast::<u16>();
+            let to = of.to.add(row * of.width);
+            for column in (0..whole).step_by(16) {
+                load(from.add(column)).store(to.add(column));
+            }
+            let rest = of.columns - whole;
+            if rest > 0 {
+                let (mut narrow, mut wide) = ([0u16; 16], [0f32; 16]);
+                std::ptr::copy_nonoverlapping(from.add(whole), narrow.as_mut_ptr(), rest);
+                load(narrow.as_ptr()).store(wide.as_mut_ptr());
+                std::ptr::copy_nonoverlapping(wide.as_ptr(), to.add(whole), rest);
+            }
+        }
+    }
 }
 
 /// # Safety
@@ -368,6 +506,32 @@ unsafe fn strip<V: Sixteen, const N: usize>(
                                 last[i] = other[i].div(last[i])
                             }
                         }
+                    }
+                }
+                Op::DivideBy(by, inverse) => {
+                    for i in 0..N {
+                        last[i] = last[i].divide_by(*by, *inverse)
+                    }
+                }
+                Op::Exponential(function, each) => {
+                    if V::FUNCTIONS {
+                        match function {
+                            Exponential::Exp => {
+                                for i in 0..N {
+                                    last[i] = last[i].exp()
+                                }
+                            }
+                            Exponential::Exp2 => {
+                                for i in 0..N {
+                                    last[i] = last[i].exp2()
+                                }
+                            }
+                        }
+                    } else {
+                        put(&last, run.scratch.arguments[0].as_mut_ptr());
+                        let tile = [Tile::Dense(&run.scratch.arguments[0][..width])];
+                        each(cpu, &tile, &mut run.scratch.staged[..width]);
+                        last = get(run.scratch.staged.as_ptr());
                     }
                 }
                 Op::Choose(from, to, yes, no) => {
@@ -655,6 +819,16 @@ unsafe fn store<V: Sixteen, const N: usize>(
 /// Every method needs a CPU with the instructions of the implementing type; sixteen elements must be at a pointer, and
 /// for `stream` it must be aligned to 64 bytes.
 trait Sixteen: Copy {
+    /// There are instructions for [`Exponential`].
+    const FUNCTIONS: bool;
+    unsafe fn exp(self) -> Self;
+    unsafe fn exp2(self) -> Self;
+    /// Divided by a number in [`divisors`], rounded once.
+    ///
+    /// The quotient by the inverse is off by two units of the last place at most; what it leaves, divided by the inverse,
+    /// makes it one of the two next to the exact one, and then the right one (Markstein, *Computation of elementary
+    /// functions on the IBM RISC System/6000 processor*, 1990, theorem 8.2: with an inverse that is rounded to nearest).
+    unsafe fn divide_by(self, by: f32, inverse: f32) -> Self;
     unsafe fn splat(x: f32) -> Self;
     unsafe fn load(from: *const f32) -> Self;
     unsafe fn store(self, to: *mut f32);
@@ -693,9 +867,35 @@ unsafe fn bf16_of(lanes: [f32; 16], to: *mut u16) {
 
 #[cfg(target_arch = "x86_64")]
 impl Sixteen for __m512 {
+    const FUNCTIONS: bool = true;
+
+    #[inline(always)]
+    unsafe fn exp(self) -> __m512 {
+        // SAFETY: the trait's, here and below.
+        unsafe { exp_16(self) }
+    }
+    #[inline(always)]
+    unsafe fn exp2(self) -> __m512 {
+        unsafe { exp2_16(self) }
+    }
+    #[inline(always)]
+    unsafe fn divide_by(self, by: f32, inverse: f32) -> __m512 {
+        unsafe {
+            let (by, inverse) = (_mm512_set1_ps(by), _mm512_set1_ps(inverse));
+            let (low, high) = (*EXPONENTS.start() << 23, *EXPONENTS.end() << 23);
+            let magnitude = _mm512_and_si512(_mm512_castps_si512(self), _mm512_set1_epi32(i32::MAX));
+            let above = _mm512_sub_epi32(magnitude, _mm512_set1_epi32(low as i32));
+            let fine = _mm512_cmplt_epu32_mask(above, _mm512_set1_epi32((high - low) as i32));
+            if fine != u16::MAX {
+                return _mm512_div_ps(self, by);
+            }
+            let near = _mm512_mul_ps(self, inverse);
+            let near = _mm512_fmadd_ps(_mm512_fnmadd_ps(near, by, self), inverse, near);
+            _mm512_fmadd_ps(_mm512_fnmadd_ps(near, by, self), inverse, near)
+        }
+    }
     #[inline(always)]
     unsafe fn splat(x: f32) -> __m512 {
-        // SAFETY: the trait's, here and below.
         unsafe { _mm512_set1_ps(x) }
     }
     #[inline(always)]
@@ -805,9 +1005,36 @@ impl Pair {
 
 #[cfg(target_arch = "x86_64")]
 impl Sixteen for Pair {
+    const FUNCTIONS: bool = false;
+
+    unsafe fn exp(self) -> Pair {
+        self
+    }
+    unsafe fn exp2(self) -> Pair {
+        self
+    }
+    #[inline(always)]
+    unsafe fn divide_by(self, by: f32, inverse: f32) -> Pair {
+        // SAFETY: the trait's, here and below.
+        unsafe {
+            let (by, inverse) = (_mm256_set1_ps(by), _mm256_set1_ps(inverse));
+            let low = _mm256_set1_epi32((*EXPONENTS.start() << 23) as i32 - 1);
+            let high = _mm256_set1_epi32((*EXPONENTS.end() << 23) as i32);
+            self.map(self, |x, _| {
+                let magnitude = _mm256_and_si256(_mm256_castps_si256(x), _mm256_set1_epi32(i32::MAX));
+                let above = _mm256_cmpgt_epi32(magnitude, low);
+                let fine = _mm256_and_si256(above, _mm256_cmpgt_epi32(high, magnitude));
+                if _mm256_movemask_epi8(fine) != -1 {
+                    return _mm256_div_ps(x, by);
+                }
+                let near = _mm256_mul_ps(x, inverse);
+                let near = _mm256_fmadd_ps(_mm256_fnmadd_ps(near, by, x), inverse, near);
+                _mm256_fmadd_ps(_mm256_fnmadd_ps(near, by, x), inverse, near)
+            })
+        }
+    }
     #[inline(always)]
     unsafe fn splat(x: f32) -> Pair {
-        // SAFETY: the trait's, here and below.
         unsafe { Pair(_mm256_set1_ps(x), _mm256_set1_ps(x)) }
     }
     #[inline(always)]

@@ -11,7 +11,7 @@ use crate::lanes::Loop;
 use crate::machine::Machine;
 use crate::num::float::{Bf16, F16, StoredFloat};
 use crate::simd::strip::{
-    self, ARGUMENTS, Arith, Fold, Held, MOST, Op, PARTIALS, Run, SAVED, Source, Window,
+    self, ARGUMENTS, Arith, Exponential, Fold, Held, MOST, Op, PARTIALS, Run, SAVED, Source, Window,
 };
 use crate::steps::chain::MAX_PLACED;
 use crate::steps::fold;
@@ -26,6 +26,8 @@ pub enum Link {
     Arith(Arith),
     /// A loop over all operands, and whether it keeps bits of a NaN: it then must get the canonical one.
     Each(Loop<f32>, bool),
+    /// A function that may have instructions of its own, and the same as a loop.
+    Exponential(Exponential, Loop<f32>),
     /// One of two values, as a condition says.
     Select,
     /// Rounded to fewer bits.
@@ -62,6 +64,7 @@ enum Place {
 enum Step {
     Take(Place),
     Arith(Arith, Place),
+    Exponential(Exponential, Loop<f32>),
     Choose(usize, Place, Place),
     Argument(usize, Place),
     Apply(Loop<f32>, usize),
@@ -180,7 +183,7 @@ impl Maker<'_> {
             }
         }
         self.line.lines += match link {
-            Link::Each(..) | Link::Arith(Arith::Div | Arith::DivInto) => 8,
+            Link::Each(..) | Link::Exponential(..) | Link::Arith(Arith::Div | Arith::DivInto) => 8,
             _ => 2,
         };
         match link {
@@ -219,7 +222,7 @@ impl Maker<'_> {
             }
             Link::Narrow(kind) => {
                 let (from, out) = (inst.ins[0], inst.outs[0]);
-                if self.results.contains(&out) || self.last != Some(from) {
+                if self.results.contains(&out) || self.place(from).is_none() {
                     return None;
                 }
                 self.narrow.insert(out, (from, kind));
@@ -266,6 +269,11 @@ impl Maker<'_> {
                     self.line.steps.push(Step::Argument(i, place));
                 }
                 self.line.steps.push(Step::Apply(each, count));
+                self.finish(index, inst.outs[0], false)?;
+            }
+            Link::Exponential(function, each) => {
+                self.bring(inst.ins[0])?;
+                self.line.steps.push(Step::Exponential(function, each));
                 self.finish(index, inst.outs[0], false)?;
             }
             Link::Select => {
@@ -386,7 +394,8 @@ impl Maker<'_> {
                     names.push(member.outs[0]);
                     true
                 }
-                Link::Store(_) | Link::Fold(_) | Link::Narrow(_) => reads,
+                Link::Narrow(_) => true,
+                Link::Store(_) | Link::Fold(_) => reads,
                 _ => false,
             };
             if !stays {
@@ -398,7 +407,7 @@ impl Maker<'_> {
 }
 
 /// How a kind is held in a tensor.
-fn held(kind: Kind) -> Option<Held> {
+pub fn held(kind: Kind) -> Option<Held> {
     match kind {
         Kind::F32 => Some(Held::F32),
         Kind::F16 => Some(Held::F16),
@@ -583,7 +592,11 @@ impl Line {
         };
         match *step {
             Step::Take(place) => Op::Take(source(place)),
-            Step::Arith(arith, place) => Op::Arith(arith, source(place)),
+            Step::Arith(arith, place) => match (arith, source(place)) {
+                (Arith::Div, Source::Uniform(by)) if strip::divisors(by) => Op::DivideBy(by, 1.0 / by),
+                (arith, source) => Op::Arith(arith, source),
+            },
+            Step::Exponential(function, each) => Op::Exponential(function, each),
             Step::Choose(mask, yes, no) => {
                 let (from, to) = interval(machine, inst.ins[mask], lanes).unwrap_or((0, 0));
                 match (from, to) {

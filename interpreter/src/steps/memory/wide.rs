@@ -7,6 +7,7 @@ use crate::frame::{Frame, Tile};
 use crate::kind::{Kind, Lane};
 use crate::machine::{Flow, Machine, Stop};
 use crate::num::float::{Bf16, F16, StoredFloat};
+use crate::simd;
 use crate::steps::memory::placed::{PlacedLoad, Reach, Rectangle, is_followed};
 use crate::steps::strip::{self, Link};
 use crate::tape::{Code, Effect, Inst, Step};
@@ -18,6 +19,8 @@ pub struct WideLoad {
     pub load: PlacedLoad,
     /// The load and the conversion, as two instructions.
     pub code: Code,
+    /// A NaN may become any NaN: only matrix products see it.
+    pub any_nan: bool,
 }
 
 /// True for kinds that are widened so.
@@ -54,6 +57,14 @@ impl WideLoad {
             all,
             |frame, _| Some(Tile::Uniform(other(frame))),
             |shared, part, rows, out| {
+                let bytes = (rows[0] - 1) * stride + rows[1] * size_of::<T>();
+                if simd::strip::is_there(cpu)
+                    && let Some(held) = strip::held(self.load.kind)
+                    && let Some(span) = shared.span(part.allocation, part.offset, bytes)
+                {
+                    simd::strip::widen_rows(cpu, (held, self.any_nan), (span, stride), rows, out);
+                    return;
+                }
                 let widen = |narrow: &[T], wide: &mut [f32]| T::widen_slice(cpu, narrow, wide);
                 shared.read_rows_by(part.allocation, part.offset, stride, rows, out, widen);
             },
