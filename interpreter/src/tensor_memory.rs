@@ -51,6 +51,13 @@ pub struct Span<'a> {
 }
 
 impl Span<'_> {
+    /// No bytes.
+    pub const EMPTY: Span<'static> = Span {
+        start: std::ptr::NonNull::<u8>::dangling().as_ptr(),
+        bytes: 0,
+        borrow: PhantomData,
+    };
+
     /// The first byte: valid for reads and writes of [`bytes`](Span::bytes) bytes.
     #[inline(always)]
     pub fn start(&self) -> *mut u8 {

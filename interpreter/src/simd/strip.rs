@@ -137,32 +137,33 @@ pub struct Window<'a> {
 }
 
 impl<'a> Window<'a> {
-    /// Lanes that are there one after the other.
-    pub fn new(span: Span<'a>, held: Held, lanes: Range<usize>, other: f32) -> Window<'a> {
+    /// No lanes.
+    pub const EMPTY: Window<'static> = Window {
+        span: Span::EMPTY,
+        held: Held::F32,
+        first: 0,
+        last: 0,
+        other: 0.0,
+        stream: false,
+    };
+
+    /// Lanes that are there one after the other, what all others are, and whether they are written past the caches, where
+    /// the lines allow it.
+    pub fn new(span: Span<'a>, held: Held, lanes: Range<usize>, other: f32, stream: bool) -> Window<'a> {
         assert!(
             lanes.start <= lanes.end && span.bytes() == (lanes.end - lanes.start) * held.bytes(),
             "lanes that are not there"
         );
+        let head = lanes.start * held.bytes();
+        let on_lines = span.start().addr().wrapping_sub(head).is_multiple_of(64);
         Window {
             span,
             held,
             first: lanes.start,
             last: lanes.end,
             other,
-            stream: false,
+            stream: stream && on_lines && held == Held::F32,
         }
-    }
-
-    /// To be written past the caches, if the lines allow it.
-    pub fn streaming(self) -> Window<'a> {
-        let head = self.first * self.held.bytes();
-        let stream = self.held == Held::F32 && (self.span.start().addr().wrapping_sub(head)) % 64 == 0;
-        Window { stream, ..self }
-    }
-
-    /// What all other lanes are.
-    pub fn other(&self) -> f32 {
-        self.other
     }
 
     /// The lanes.
@@ -172,35 +173,48 @@ impl<'a> Window<'a> {
 }
 
 /// A second operand.
-#[derive(Debug, Clone, Copy)]
-pub enum Source<'a> {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
     /// What the last operation left.
     Last,
     /// What was saved under a number.
     Saved(usize),
-    /// The same in every lane.
-    Uniform(f32),
+    /// An operand of the run, by number.
+    Operand(usize),
+    /// Lanes of a tensor: a window of the run, by number.
+    Memory(usize),
+}
+
+/// An operand of a run.
+#[derive(Debug, Clone, Copy)]
+pub enum Operand<'a> {
+    /// The same in every lane, and its inverse if it is one of [`divisors`].
+    Uniform(f32, Option<f32>),
     /// A tile.
     Tile(&'a [f32]),
-    /// Lanes of a tensor.
-    Memory(Window<'a>),
+}
+
+impl Operand<'_> {
+    /// The same in every lane.
+    #[inline]
+    pub fn uniform(x: f32) -> Operand<'static> {
+        Operand::Uniform(x, divisors(x).then(|| 1.0 / x))
+    }
 }
 
 /// An operation on a strip.
 #[derive(Debug, Clone, Copy)]
-pub enum Op<'a> {
+pub enum Op {
     /// Begins with this.
-    Take(Source<'a>),
+    Take(Source),
     /// Combines what the last operation left with this.
-    Arith(Arith, Source<'a>),
-    /// Divides it by a number in [`divisors`], of which the inverse is given too.
-    DivideBy(f32, f32),
+    Arith(Arith, Source),
     /// A function of it, and the same as a loop.
     Exponential(Exponential, Loop<f32>),
-    /// Lanes in the range are from the first, others from the second.
-    Choose(usize, usize, Source<'a>, Source<'a>),
+    /// Lanes in a range of the run, by number, are from the first, others from the second.
+    Choose(usize, Source, Source),
     /// Makes this operand number so much of the next [`Op::Apply`].
-    Argument(usize, Source<'a>),
+    Argument(usize, Source),
     /// A loop over so many operands.
     Apply(Loop<f32>, usize),
     /// Makes every NaN the canonical one.
@@ -209,8 +223,8 @@ pub enum Op<'a> {
     Save(usize),
     /// Writes it to a result.
     Result(usize),
-    /// Writes it to a tensor.
-    Store(Window<'a>),
+    /// Writes it to a tensor: a window of the run, by number.
+    Store(usize),
     /// Combines its lanes with partial results.
     Fold(usize, Fold),
 }
@@ -236,10 +250,16 @@ impl Default for Scratch {
     }
 }
 
-/// What a run writes and needs beside its operations.
+/// What a run reads, writes and needs beside its operations.
 pub struct Run<'a> {
     /// The lanes: from and to a multiple of [`MOST`].
     pub lanes: Range<usize>,
+    /// Numbers and tiles.
+    pub operands: &'a [Operand<'a>],
+    /// Lanes of tensors.
+    pub windows: &'a [Window<'a>],
+    /// Lanes that are chosen.
+    pub ranges: &'a [(usize, usize)],
     /// Tiles to write.
     pub results: &'a mut [&'a mut [f32]],
     /// Partial results.
@@ -270,26 +290,33 @@ pub fn is_there(cpu: Cpu) -> bool {
 ///
 /// # Panics
 /// If strips cannot run here, or an operation names what is not there.
-pub fn run(cpu: Cpu, ops: &[Op<'_>], run: &mut Run<'_>) -> bool {
+pub fn run(cpu: Cpu, ops: &[Op], run: &mut Run<'_>) -> bool {
     assert!(is_there(cpu), "no vector instructions");
     let end = run.lanes.end;
     assert!(run.lanes.start % MOST == 0 && end % MOST == 0, "parts of strips");
-    let is_fine = |source: &Source<'_>| match *source {
-        Source::Tile(tile) => tile.len() >= end,
-        Source::Saved(i) => i < SAVED,
-        Source::Last | Source::Uniform(_) | Source::Memory(_) => true,
-    };
-    let all_fine = ops.iter().all(|op| match op {
-        Op::Take(source) | Op::Arith(_, source) => is_fine(source),
-        Op::Choose(_, _, yes, no) => is_fine(yes) && is_fine(no),
-        Op::Argument(i, source) => *i < ARGUMENTS && is_fine(source),
-        Op::Apply(_, count) => *count <= ARGUMENTS,
-        Op::Save(i) => *i < SAVED,
-        Op::Result(i) => run.results.get(*i).is_some_and(|result| result.len() >= end),
-        Op::Fold(i, _) => *i < run.folds.len(),
-        Op::DivideBy(by, inverse) => divisors(*by) && *inverse == 1.0 / by,
-        Op::Exponential(..) | Op::Canonical | Op::Store(_) => true,
+    let tiles_fine = run.operands.iter().all(|operand| match operand {
+        Operand::Tile(tile) => tile.len() >= end,
+        Operand::Uniform(by, Some(inverse)) => divisors(*by) && *inverse == 1.0 / by,
+        Operand::Uniform(_, None) => true,
     });
+    let is_fine = |source: &Source| match *source {
+        Source::Last => true,
+        Source::Saved(i) => i < SAVED,
+        Source::Operand(i) => i < run.operands.len(),
+        Source::Memory(i) => i < run.windows.len(),
+    };
+    let all_fine = tiles_fine
+        && ops.iter().all(|op| match op {
+            Op::Take(source) | Op::Arith(_, source) => is_fine(source),
+            Op::Choose(i, yes, no) => *i < run.ranges.len() && is_fine(yes) && is_fine(no),
+            Op::Argument(i, source) => *i < ARGUMENTS && is_fine(source),
+            Op::Apply(_, count) => *count <= ARGUMENTS,
+            Op::Save(i) => *i < SAVED,
+            Op::Result(i) => run.results.get(*i).is_some_and(|result| result.len() >= end),
+            Op::Fold(i, _) => *i < run.folds.len(),
+            Op::Store(i) => *i < run.windows.len(),
+            Op::Exponential(..) | Op::Canonical => true,
+        });
     assert!(all_fine, "an operation names what is not there");
     #[cfg(target_arch = "x86_64")]
     // SAFETY: what the operations name was checked above, and a Cpu of a level exists only where the CPU has its
@@ -423,7 +450,7 @@ unsafe fn widen<V: Sixteen>(of: Rows, load: impl Fn(*const u16) -> V) {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
-unsafe fn run_avx512(cpu: Cpu, ops: &[Op<'_>], run: &mut Run<'_>) -> bool {
+unsafe fn run_avx512(cpu: Cpu, ops: &[Op], run: &mut Run<'_>) -> bool {
     // SAFETY: the caller's.
     unsafe { strips::<__m512, 8>(cpu, ops, run) }
 }
@@ -432,7 +459,7 @@ unsafe fn run_avx512(cpu: Cpu, ops: &[Op<'_>], run: &mut Run<'_>) -> bool {
 /// The CPU must have AVX2 and F16C; otherwise as [`strips`].
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn run_avx2(cpu: Cpu, ops: &[Op<'_>], run: &mut Run<'_>) -> bool {
+unsafe fn run_avx2(cpu: Cpu, ops: &[Op], run: &mut Run<'_>) -> bool {
     // SAFETY: the caller's.
     unsafe { strips::<Pair, 4>(cpu, ops, run) }
 }
@@ -442,7 +469,7 @@ unsafe fn run_avx2(cpu: Cpu, ops: &[Op<'_>], run: &mut Run<'_>) -> bool {
 /// # Safety
 /// The CPU must have the instructions of `V`, and what the operations name must be there, for all lanes of the run.
 #[inline(always)]
-unsafe fn strips<V: Sixteen, const N: usize>(cpu: Cpu, ops: &[Op<'_>], run: &mut Run<'_>) -> bool {
+unsafe fn strips<V: Sixteen, const N: usize>(cpu: Cpu, ops: &[Op], run: &mut Run<'_>) -> bool {
     let width = 16 * N;
     let mut special = false;
     for first in run.lanes.clone().step_by(width) {
@@ -458,12 +485,7 @@ unsafe fn strips<V: Sixteen, const N: usize>(cpu: Cpu, ops: &[Op<'_>], run: &mut
 /// # Safety
 /// As [`strips`].
 #[inline(always)]
-unsafe fn strip<V: Sixteen, const N: usize>(
-    cpu: Cpu,
-    ops: &[Op<'_>],
-    run: &mut Run<'_>,
-    first: usize,
-) -> bool {
+unsafe fn strip<V: Sixteen, const N: usize>(cpu: Cpu, ops: &[Op], run: &mut Run<'_>, first: usize) -> bool {
     let width = 16 * N;
     let mut special = false;
     // SAFETY: the caller's, for all that follows; pointers into arrays and tiles stay inside, because all of them have
@@ -472,9 +494,16 @@ unsafe fn strip<V: Sixteen, const N: usize>(
         let mut last = [V::splat(0.0); N];
         for op in ops {
             match op {
-                Op::Take(source) => last = fetch(source, &last, run.scratch, first),
+                Op::Take(source) => last = fetch(*source, &last, run, first),
+                Op::Arith(Arith::Div, Source::Operand(operand))
+                    if let Operand::Uniform(by, Some(inverse)) = run.operands[*operand] =>
+                {
+                    for i in 0..N {
+                        last[i] = last[i].divide_by(by, inverse)
+                    }
+                }
                 Op::Arith(arith, source) => {
-                    let other = fetch(source, &last, run.scratch, first);
+                    let other = fetch(*source, &last, run, first);
                     match arith {
                         Arith::Add => {
                             for i in 0..N {
@@ -508,11 +537,6 @@ unsafe fn strip<V: Sixteen, const N: usize>(
                         }
                     }
                 }
-                Op::DivideBy(by, inverse) => {
-                    for i in 0..N {
-                        last[i] = last[i].divide_by(*by, *inverse)
-                    }
-                }
                 Op::Exponential(function, each) => {
                     if V::FUNCTIONS {
                         match function {
@@ -534,17 +558,21 @@ unsafe fn strip<V: Sixteen, const N: usize>(
                         last = get(run.scratch.staged.as_ptr());
                     }
                 }
-                Op::Choose(from, to, yes, no) => {
-                    last = choose(*from..*to, [yes, no], &last, run.scratch, first)
+                Op::Choose(range, yes, no) => {
+                    let (from, to) = run.ranges[*range];
+                    last = choose(from..to, [*yes, *no], &last, run, first);
                 }
                 Op::Argument(i, source) => {
-                    let argument = fetch(source, &last, run.scratch, first);
+                    let argument = fetch(*source, &last, run, first);
                     put(&argument, run.scratch.arguments[*i].as_mut_ptr());
                 }
                 Op::Apply(each, count) => {
-                    let arguments = &run.scratch.arguments;
-                    let tiles: [Tile<'_, f32>; ARGUMENTS] =
-                        std::array::from_fn(|i| Tile::Dense(&arguments[i][..width]));
+                    let [a, b, c] = &run.scratch.arguments;
+                    let tiles = [
+                        Tile::Dense(&a[..width]),
+                        Tile::Dense(&b[..width]),
+                        Tile::Dense(&c[..width]),
+                    ];
                     each(cpu, &tiles[..*count], &mut run.scratch.staged[..width]);
                     last = get(run.scratch.staged.as_ptr());
                 }
@@ -556,6 +584,7 @@ unsafe fn strip<V: Sixteen, const N: usize>(
                 Op::Save(i) => put(&last, run.scratch.saved[*i].as_mut_ptr()),
                 Op::Result(i) => put(&last, run.results[*i].as_mut_ptr().add(first)),
                 Op::Store(window) => {
+                    let window = &run.windows[*window];
                     let worst = store(window, &last, run.scratch, first, run.specials);
                     special |= worst >= window.held.least_special();
                 }
@@ -629,19 +658,22 @@ unsafe fn put<V: Sixteen, const N: usize>(strip: &[V; N], to: *mut f32) {
 /// As [`strips`].
 #[inline(always)]
 unsafe fn fetch<V: Sixteen, const N: usize>(
-    source: &Source<'_>,
+    source: Source,
     last: &[V; N],
-    scratch: &mut Scratch,
+    run: &mut Run<'_>,
     first: usize,
 ) -> [V; N] {
     // SAFETY: the caller's.
     unsafe {
         match source {
             Source::Last => *last,
-            Source::Saved(i) => get(scratch.saved[*i].as_ptr()),
-            Source::Uniform(x) => [V::splat(*x); N],
-            Source::Tile(tile) => get(tile.as_ptr().add(first)),
-            Source::Memory(window) => {
+            Source::Saved(i) => get(run.scratch.saved[i].as_ptr()),
+            Source::Operand(i) => match run.operands[i] {
+                Operand::Uniform(x, _) => [V::splat(x); N],
+                Operand::Tile(tile) => get(tile.as_ptr().add(first)),
+            },
+            Source::Memory(i) => {
+                let window = &run.windows[i];
                 if window.first <= first && first + 16 * N <= window.last {
                     let from = window
                         .span
@@ -649,7 +681,7 @@ unsafe fn fetch<V: Sixteen, const N: usize>(
                         .add((first - window.first) * window.held.bytes());
                     widened(from, window.held)
                 } else {
-                    fetch_part(window, scratch, first)
+                    fetch_part(window, run.scratch, first)
                 }
             }
         }
@@ -705,22 +737,23 @@ fn part(window: &Window<'_>, first: usize, width: usize) -> (usize, usize) {
 #[inline(always)]
 unsafe fn choose<V: Sixteen, const N: usize>(
     range: Range<usize>,
-    [yes, no]: [&Source<'_>; 2],
+    [yes, no]: [Source; 2],
     last: &[V; N],
-    scratch: &mut Scratch,
+    run: &mut Run<'_>,
     first: usize,
 ) -> [V; N] {
     let end = first + 16 * N;
     // SAFETY: the caller's.
     unsafe {
         if range.start <= first && end <= range.end {
-            return fetch(yes, last, scratch, first);
+            return fetch(yes, last, run, first);
         }
-        let other = fetch(no, last, scratch, first);
+        let other = fetch(no, last, run, first);
         if range.end <= first || end <= range.start {
             return other;
         }
-        let chosen: [V; N] = fetch(yes, last, scratch, first);
+        let chosen: [V; N] = fetch(yes, last, run, first);
+        let scratch = &mut *run.scratch;
         let staged = &mut scratch.staged;
         put(&other, staged.as_mut_ptr());
         let room = &mut scratch.arguments[0];

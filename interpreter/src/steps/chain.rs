@@ -45,19 +45,20 @@ impl Chain {
         machine.taint.is_active() || machine.exact.is_active() || ordered && !self.placed.is_empty()
     }
 
-    /// Where all accesses are, if they are beyond doubt, and none has to wait until another has done all of its lanes.
-    fn reaches(&self, machine: &Machine<'_>) -> Option<Reaches> {
-        let mut seen: Reaches = Default::default();
+    /// Finds where all accesses are; true if they are beyond doubt, and none has to wait until another has done all of its lanes.
+    fn reaches(&self, machine: &Machine<'_>, seen: &mut Reaches) -> bool {
         for (i, &member) in self.placed.iter().enumerate() {
             let inst = &self.code.insts[member];
-            let reach = inst.step.reach(inst, machine)?;
+            let Some(reach) = inst.step.reach(inst, machine) else {
+                return false;
+            };
             let clashes = |other: &Reach| (other.writes || reach.writes) && !other.is_apart(&reach);
             if seen[..i].iter().flatten().any(clashes) {
-                return None;
+                return false;
             }
             seen[i] = Some(reach);
         }
-        Some(seen)
+        true
     }
 
     /// All operations on whole tiles.
@@ -124,17 +125,18 @@ impl Step for Chain {
         let is_uniform = |&slot| machine.frame.uniform(slot).is_some();
         let is_same = self.placed.is_empty() && inst.ins.iter().all(is_uniform);
         let followed = self.is_followed(machine) || is_same;
+        let mut reaches: Reaches = Default::default();
         if let Some(line) = self.line.as_ref().filter(|_| !followed)
-            && let Some(reaches) = self.reaches(machine)
+            && self.reaches(machine, &mut reaches)
             && line.run(&self.code.insts, inst, machine, self.lanes, &reaches)
         {
             return Ok(Flow::Next);
         }
         let folds = self.line.as_ref().is_some_and(Line::folds);
         let whole = self.lanes <= self.block || followed || folds;
-        match (!whole).then(|| self.reaches(machine)).flatten() {
-            None => self.run_whole(inst, machine)?,
-            Some(reaches) => {
+        match !whole && self.reaches(machine, &mut reaches) {
+            false => self.run_whole(inst, machine)?,
+            true => {
                 self.run_blocks(inst, machine, &reaches)?;
                 if self.is_followed(machine) {
                     // A lane without a value was born, or wrapped around: once more, with that.

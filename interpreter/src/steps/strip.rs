@@ -5,19 +5,20 @@
 //! be the last thing that is done with a value. When the chain runs, places get addresses, and what is the same in all
 //! lanes is told from tiles; where a mask is no interval or an access no row, the chain runs as it would without.
 
-use crate::frame::{Form, Slot, Tile};
+use crate::frame::{Form, Slot, Taken, Tile};
 use crate::kind::Kind;
 use crate::lanes::Loop;
 use crate::machine::Machine;
 use crate::num::float::{Bf16, F16, StoredFloat};
 use crate::simd::strip::{
-    self, ARGUMENTS, Arith, Exponential, Fold, Held, MOST, Op, PARTIALS, Run, SAVED, Source, Window,
+    self, ARGUMENTS, Arith, Exponential, Fold, Held, MOST, Op, Operand, PARTIALS, Run, SAVED, Source, Window,
 };
 use crate::steps::chain::MAX_PLACED;
 use crate::steps::fold;
 use crate::steps::memory::placed::Reach;
 use crate::tape::Inst;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// What an instruction is in a line.
 #[derive(Debug, Clone, Copy)]
@@ -40,39 +41,19 @@ pub enum Link {
     Fold(Fold),
 }
 
-/// Most operations.
-const OPS: usize = 40;
+/// Most numbers and tiles, and most masks.
+const OPERANDS: usize = 8;
 
 /// Most results, and most rows that become numbers.
 const RESULTS: usize = 4;
 
-/// Where a value is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// Where the last operation left it.
-    Last,
-    /// Saved under a number.
-    Saved(usize),
-    /// An operand of the chain.
-    Operand(usize),
-    /// In a tensor: load or store number so much of the chain.
-    Load(usize),
-}
-
-/// An operation with places.
-#[derive(Debug, Clone, Copy)]
-enum Step {
-    Take(Place),
-    Arith(Arith, Place),
-    Exponential(Exponential, Loop<f32>),
-    Choose(usize, Place, Place),
-    Argument(usize, Place),
-    Apply(Loop<f32>, usize),
-    Canonical,
-    Save(usize),
-    Result(usize),
-    Store(usize),
-    Fold(usize, Fold),
+/// The number of an operand in a list, which it joins if it must.
+fn number(list: &mut Vec<usize>, operand: usize) -> usize {
+    let known = list.iter().position(|&own| own == operand);
+    known.unwrap_or_else(|| {
+        list.push(operand);
+        list.len() - 1
+    })
 }
 
 /// A load or store.
@@ -87,8 +68,12 @@ struct Access {
 /// A chain as a straight line.
 #[derive(Debug)]
 pub struct Line {
-    steps: Vec<Step>,
+    ops: Vec<Op>,
     accesses: Vec<Access>,
+    /// Operands of the chain that are numbers or tiles.
+    operands: Vec<usize>,
+    /// Operands of the chain that are masks.
+    masks: Vec<usize>,
     /// Results of the chain that are tiles.
     tiles: Vec<usize>,
     /// Results of the chain that are combined lanes, and how.
@@ -100,7 +85,7 @@ pub struct Line {
 /// A value of a line in the making.
 #[derive(Debug, Clone, Copy)]
 struct Value {
-    place: Option<Place>,
+    place: Option<Source>,
     /// It may hold any NaN.
     dirty: bool,
     /// Uses that are left.
@@ -110,6 +95,7 @@ struct Value {
 /// A line in the making.
 struct Maker<'a> {
     members: &'a [Inst],
+    operands: &'a [Slot],
     results: &'a [Slot],
     line: Line,
     values: HashMap<Slot, Value>,
@@ -137,10 +123,13 @@ impl Line {
         }
         let mut maker = Maker {
             members,
+            operands,
             results,
             line: Line {
-                steps: Vec::new(),
+                ops: Vec::new(),
                 accesses: Vec::new(),
+                operands: Vec::new(),
+                masks: Vec::new(),
                 tiles: Vec::new(),
                 folds: Vec::new(),
                 lines: 0,
@@ -150,19 +139,21 @@ impl Line {
             last: None,
             saved: 0,
         };
-        for (i, &slot) in operands.iter().enumerate() {
+        for &slot in operands {
+            // Numbered when one is read.
             let value = Value {
-                place: Some(Place::Operand(i)),
+                place: Some(Source::Operand(usize::MAX)),
                 dirty: false,
                 uses: 0,
             };
             maker.values.insert(slot, value);
         }
         for i in 0..members.len() {
-            maker.add(i, operands)?;
+            maker.add(i)?;
         }
         let line = maker.line;
-        let fits = line.steps.len() <= OPS
+        let fits = line.operands.len() <= OPERANDS
+            && line.masks.len() <= OPERANDS
             && line.accesses.len() <= MAX_PLACED
             && line.tiles.len() <= RESULTS
             && line.folds.len() <= RESULTS
@@ -172,7 +163,7 @@ impl Line {
 }
 
 impl Maker<'_> {
-    fn add(&mut self, index: usize, operands: &[Slot]) -> Option<()> {
+    fn add(&mut self, index: usize) -> Option<()> {
         let inst = &self.members[index];
         let link = inst.step.link()?;
         for &slot in read(&link, inst) {
@@ -187,104 +178,124 @@ impl Maker<'_> {
             _ => 2,
         };
         match link {
-            Link::Load(kind) => {
-                // What lanes outside a mask are must be known outside.
-                let known = inst.ins.iter().all(|slot| operands.contains(slot));
-                let place = Place::Load(self.access(index, kind, false));
-                let out = inst.outs[0];
-                known.then_some(())?;
-                self.define(index, out, Some(place), kind != Kind::F32);
-                if self.results.contains(&out) {
-                    self.take(place);
-                    self.last = Some(out);
-                    self.finish(index, out, false)?;
-                }
-            }
-            Link::Store(kind) => {
-                let from = inst.ins[0];
-                let value = match self.narrow.get(&from) {
-                    Some(&(value, to)) if to == kind => value,
-                    None if kind == Kind::F32 => from,
-                    _ => return None,
-                };
-                self.bring(value)?;
-                if kind == Kind::F32 {
-                    self.clean(value)?;
-                }
-                // A load that is still to be read might see what is stored.
-                let pending = |value: &Value| matches!(value.place, Some(Place::Load(_))) && value.uses > 0;
-                self.used(index, from);
-                if self.values.values().any(pending) {
-                    return None;
-                }
-                let access = self.access(index, kind, true);
-                self.line.steps.push(Step::Store(access));
-            }
-            Link::Narrow(kind) => {
-                let (from, out) = (inst.ins[0], inst.outs[0]);
-                if self.results.contains(&out) || self.place(from).is_none() {
-                    return None;
-                }
-                self.narrow.insert(out, (from, kind));
-                // It is read when it is stored.
-                let uses = self.uses_after(index, out);
-                let value = self.values.get_mut(&from)?;
-                value.uses = (value.uses + uses).checked_sub(1)?;
-            }
-            Link::Fold(fold) => {
-                let from = inst.ins[0];
-                self.bring(from)?;
-                self.used(index, from);
-                let result = self.results.iter().position(|&slot| slot == inst.outs[0])?;
-                self.line.steps.push(Step::Fold(self.line.folds.len(), fold));
-                self.line.folds.push((result, fold));
-            }
-            Link::Arith(arith) => {
-                let (a, b) = (inst.ins[0], inst.ins[1]);
-                let swapped = self.last == Some(b) && self.last != Some(a);
-                let arith = match (arith, swapped) {
-                    (Arith::Sub, true) => Arith::SubFrom,
-                    (Arith::Div, true) => Arith::DivInto,
-                    (arith, _) => arith,
-                };
-                let (first, second) = if swapped { (b, a) } else { (a, b) };
-                self.bring(first)?;
-                let other = self.place(second)?;
-                self.line.steps.push(Step::Arith(arith, other));
-                self.finish(index, inst.outs[0], true)?;
-            }
-            Link::Each(each, keeps) => {
-                let count = inst.ins.len();
-                if count > ARGUMENTS {
-                    return None;
-                }
-                for (i, &slot) in inst.ins.iter().enumerate() {
-                    if keeps && self.values.get(&slot)?.dirty {
-                        if self.last != Some(slot) {
-                            return None;
-                        }
-                        self.clean(slot)?;
-                    }
-                    let place = self.place(slot)?;
-                    self.line.steps.push(Step::Argument(i, place));
-                }
-                self.line.steps.push(Step::Apply(each, count));
-                self.finish(index, inst.outs[0], false)?;
-            }
+            Link::Load(kind) => self.load(index, kind),
+            Link::Store(kind) => self.store(index, kind),
+            Link::Narrow(kind) => self.narrow(index, kind),
+            Link::Fold(fold) => self.fold(index, fold),
+            Link::Arith(arith) => self.arith(index, arith),
+            Link::Each(each, keeps) => self.each(index, each, keeps),
             Link::Exponential(function, each) => {
                 self.bring(inst.ins[0])?;
-                self.line.steps.push(Step::Exponential(function, each));
-                self.finish(index, inst.outs[0], false)?;
+                self.line.ops.push(Op::Exponential(function, each));
+                self.finish(index, inst.outs[0], false)
             }
             Link::Select => {
-                let mask = operands.iter().position(|&slot| slot == inst.ins[0])?;
+                let mask = self.operands.iter().position(|&slot| slot == inst.ins[0])?;
+                let mask = number(&mut self.line.masks, mask);
                 let (yes, no) = (self.place(inst.ins[1])?, self.place(inst.ins[2])?);
                 let dirty = self.values.get(&inst.ins[1])?.dirty | self.values.get(&inst.ins[2])?.dirty;
-                self.line.steps.push(Step::Choose(mask, yes, no));
-                self.finish(index, inst.outs[0], dirty)?;
+                self.line.ops.push(Op::Choose(mask, yes, no));
+                self.finish(index, inst.outs[0], dirty)
             }
         }
+    }
+
+    fn load(&mut self, index: usize, kind: Kind) -> Option<()> {
+        let inst = &self.members[index];
+        // What lanes outside a mask are must be known outside.
+        let known = inst.ins.iter().all(|slot| self.operands.contains(slot));
+        let place = Source::Memory(self.access(index, kind, false));
+        let out = inst.outs[0];
+        known.then_some(())?;
+        self.define(index, out, Some(place), kind != Kind::F32);
+        if self.results.contains(&out) {
+            self.take(place);
+            self.last = Some(out);
+            self.finish(index, out, false)?;
+        }
         Some(())
+    }
+
+    fn store(&mut self, index: usize, kind: Kind) -> Option<()> {
+        let from = self.members[index].ins[0];
+        let value = match self.narrow.get(&from) {
+            Some(&(value, to)) if to == kind => value,
+            None if kind == Kind::F32 => from,
+            _ => return None,
+        };
+        self.bring(value)?;
+        if kind == Kind::F32 {
+            self.clean(value)?;
+        }
+        self.used(index);
+        // A load that is still to be read might see what is stored.
+        let pending = |value: &Value| matches!(value.place, Some(Source::Memory(_))) && value.uses > 0;
+        if self.values.values().any(pending) {
+            return None;
+        }
+        let access = self.access(index, kind, true);
+        self.line.ops.push(Op::Store(access));
+        Some(())
+    }
+
+    fn narrow(&mut self, index: usize, kind: Kind) -> Option<()> {
+        let inst = &self.members[index];
+        let (from, out) = (inst.ins[0], inst.outs[0]);
+        if self.results.contains(&out) || self.place(from).is_none() {
+            return None;
+        }
+        self.narrow.insert(out, (from, kind));
+        // It is read when it is stored.
+        let uses = self.uses_after(index, out);
+        let value = self.values.get_mut(&from)?;
+        value.uses = (value.uses + uses).checked_sub(1)?;
+        Some(())
+    }
+
+    fn fold(&mut self, index: usize, fold: Fold) -> Option<()> {
+        let inst = &self.members[index];
+        self.bring(inst.ins[0])?;
+        self.used(index);
+        let result = self.results.iter().position(|&slot| slot == inst.outs[0])?;
+        self.line.ops.push(Op::Fold(self.line.folds.len(), fold));
+        self.line.folds.push((result, fold));
+        Some(())
+    }
+
+    fn arith(&mut self, index: usize, arith: Arith) -> Option<()> {
+        let inst = &self.members[index];
+        let (a, b) = (inst.ins[0], inst.ins[1]);
+        let swapped = self.last == Some(b) && self.last != Some(a);
+        let arith = match (arith, swapped) {
+            (Arith::Sub, true) => Arith::SubFrom,
+            (Arith::Div, true) => Arith::DivInto,
+            (arith, _) => arith,
+        };
+        let (first, second) = if swapped { (b, a) } else { (a, b) };
+        self.bring(first)?;
+        let other = self.place(second)?;
+        self.line.ops.push(Op::Arith(arith, other));
+        self.finish(index, inst.outs[0], true)
+    }
+
+    fn each(&mut self, index: usize, each: Loop<f32>, keeps: bool) -> Option<()> {
+        let inst = &self.members[index];
+        let count = inst.ins.len();
+        if count > ARGUMENTS {
+            return None;
+        }
+        for (i, &slot) in inst.ins.iter().enumerate() {
+            if keeps && self.values.get(&slot)?.dirty {
+                if self.last != Some(slot) {
+                    return None;
+                }
+                self.clean(slot)?;
+            }
+            let place = self.place(slot)?;
+            self.line.ops.push(Op::Argument(i, place));
+        }
+        self.line.ops.push(Op::Apply(each, count));
+        self.finish(index, inst.outs[0], false)
     }
 
     fn access(&mut self, member: usize, kind: Kind, writes: bool) -> usize {
@@ -293,16 +304,22 @@ impl Maker<'_> {
     }
 
     /// Where a value is now.
-    fn place(&self, slot: Slot) -> Option<Place> {
-        match self.last == Some(slot) {
-            true => Some(Place::Last),
-            false => self.values.get(&slot)?.place,
+    fn place(&mut self, slot: Slot) -> Option<Source> {
+        if self.last == Some(slot) {
+            return Some(Source::Last);
+        }
+        match self.values.get(&slot)?.place? {
+            Source::Operand(_) => {
+                let operand = self.operands.iter().position(|&own| own == slot)?;
+                Some(Source::Operand(number(&mut self.line.operands, operand)))
+            }
+            place => Some(place),
         }
     }
 
-    fn take(&mut self, place: Place) {
-        if place != Place::Last {
-            self.line.steps.push(Step::Take(place));
+    fn take(&mut self, place: Source) {
+        if place != Source::Last {
+            self.line.ops.push(Op::Take(place));
         }
     }
 
@@ -322,7 +339,7 @@ impl Maker<'_> {
             if value.place.is_none() {
                 value.dirty = false;
             }
-            self.line.steps.push(Step::Canonical);
+            self.line.ops.push(Op::Canonical);
         }
         Some(())
     }
@@ -336,13 +353,13 @@ impl Maker<'_> {
             .sum()
     }
 
-    fn define(&mut self, index: usize, slot: Slot, place: Option<Place>, dirty: bool) {
+    fn define(&mut self, index: usize, slot: Slot, place: Option<Source>, dirty: bool) {
         let uses = self.uses_after(index, slot);
         self.values.insert(slot, Value { place, dirty, uses });
     }
 
     /// A member has read what it reads.
-    fn used(&mut self, index: usize, _: Slot) {
+    fn used(&mut self, index: usize) {
         let inst = &self.members[index];
         let Some(link) = inst.step.link() else { return };
         for slot in read(&link, inst) {
@@ -358,7 +375,7 @@ impl Maker<'_> {
     fn finish(&mut self, index: usize, out: Slot, dirty: bool) -> Option<()> {
         let is_load = self.values.get(&out).is_some_and(|value| value.place.is_some());
         if !is_load {
-            self.used(index, out);
+            self.used(index);
             self.define(index, out, None, dirty);
         }
         self.last = Some(out);
@@ -370,11 +387,11 @@ impl Maker<'_> {
             let number = self.saved;
             self.saved += 1;
             (number < SAVED).then_some(())?;
-            self.line.steps.push(Step::Save(number));
-            self.values.get_mut(&out)?.place = Some(Place::Saved(number));
+            self.line.ops.push(Op::Save(number));
+            self.values.get_mut(&out)?.place = Some(Source::Saved(number));
         }
         if let Some(result) = result {
-            self.line.steps.push(Step::Result(self.line.tiles.len()));
+            self.line.ops.push(Op::Result(self.line.tiles.len()));
             self.line.tiles.push(result);
         }
         Some(())
@@ -436,10 +453,12 @@ impl Line {
         lanes: usize,
         reaches: &[Option<Reach>],
     ) -> bool {
-        let Some(windows) = self.windows(members, machine, reaches) else {
-            return false;
-        };
-        if !self.steps.iter().all(|step| self.is_fine(step, inst, machine)) {
+        let mut windows = [Window::EMPTY; MAX_PLACED];
+        let windows = &mut windows[..self.accesses.len()];
+        let mut ranges = [(0, 0); OPERANDS];
+        if !self.windows(members, machine, reaches, windows)
+            || !self.ranges(inst, machine, lanes, &mut ranges)
+        {
             return false;
         }
         for (access, reach) in self.accesses.iter().zip(reaches.iter().flatten()) {
@@ -447,23 +466,26 @@ impl Line {
             member.step.begin(member, machine, reach);
         }
         machine.steps += members.len() as u64 - 1;
-        let part = self.part(lanes, &windows);
+        let part = self.part(lanes, windows);
         if part.is_empty() {
             return true;
         }
         let mut ahead = std::mem::take(&mut machine.frame.ahead);
         let mut scratch = machine.strip.take().unwrap_or_default();
-        let mut buffers: [Option<crate::frame::Taken>; RESULTS] = std::array::from_fn(|i| {
-            let result = self.tiles.get(i)?;
-            Some(machine.frame.take::<f32>(inst.outs[*result], lanes))
-        });
+        let mut buffers: [Option<Taken>; RESULTS] = [const { None }; RESULTS];
+        for (buffer, &result) in buffers.iter_mut().zip(&self.tiles) {
+            *buffer = Some(machine.frame.take::<f32>(inst.outs[result], lanes));
+        }
         let mut folds = [[0.0; PARTIALS]; RESULTS];
         for (partials, (_, fold)) in folds.iter_mut().zip(&self.folds) {
             *partials = fold.start();
         }
-        let mut ops = [Op::Canonical; OPS];
-        for (op, step) in ops.iter_mut().zip(&self.steps) {
-            *op = self.op(step, inst, machine, lanes, &windows);
+        let mut operands = [Operand::Uniform(0.0, None); OPERANDS];
+        for (operand, &of) in operands.iter_mut().zip(&self.operands) {
+            *operand = match machine.frame.tile::<f32>(inst.ins[of], lanes) {
+                Tile::Uniform(x) => Operand::uniform(x),
+                Tile::Dense(tile) => Operand::Tile(tile),
+            };
         }
         let mut results = buffers.each_mut().map(|buffer| match buffer {
             Some(buffer) => buffer.lanes::<f32>(lanes),
@@ -471,9 +493,12 @@ impl Line {
         });
         let special = strip::run(
             machine.context.cpu,
-            &ops[..self.steps.len()],
+            &self.ops,
             &mut Run {
                 lanes: part,
+                operands: &operands,
+                windows,
+                ranges: &ranges,
                 results: &mut results,
                 folds: &mut folds,
                 ahead: (&mut ahead, self.lines),
@@ -500,63 +525,68 @@ impl Line {
         true
     }
 
-    /// The lanes of all accesses in memory, if each is a row.
+    /// Finds the lanes of all accesses in memory; false if one is no row.
     fn windows<'r>(
         &self,
         members: &[Inst],
         machine: &Machine<'r>,
         reaches: &[Option<Reach>],
-    ) -> Option<[Option<Window<'r>>; MAX_PLACED]> {
+        windows: &mut [Window<'r>],
+    ) -> bool {
         let memory = &machine.context.memory;
-        let mut windows = [None; MAX_PLACED];
         for ((window, access), reach) in windows
             .iter_mut()
             .zip(&self.accesses)
             .zip(reaches.iter().flatten())
         {
-            let held = held(access.kind)?;
-            let lanes = reach.row()?;
+            let (Some(held), Some(lanes)) = (held(access.kind), reach.row()) else {
+                return false;
+            };
             let bytes = lanes.len() * access.kind.bytes();
             let rectangle = &reach.rectangle;
-            let span = memory
-                .shared
-                .span(rectangle.allocation, rectangle.offset, bytes)?;
-            let other = match access.writes {
-                true => 0.0,
-                false => {
-                    let member = &members[access.member];
-                    let bits = match member.step.has_other() {
-                        true => machine.frame.uniform(member.ins[0])?,
-                        false => 0,
-                    };
-                    match held {
-                        Held::F32 => f32::from_bits(bits as u32),
-                        Held::F16 => F16(bits as u16).to_f32(),
-                        Held::Bf16 => Bf16(bits as u16).to_f32(),
-                    }
-                }
+            let Some(span) = memory.shared.span(rectangle.allocation, rectangle.offset, bytes) else {
+                return false;
             };
-            let found = Window::new(span, held, lanes, other);
+            let member = &members[access.member];
+            let bits = match !access.writes && member.step.has_other() {
+                true => machine.frame.uniform(member.ins[0]),
+                false => Some(0),
+            };
+            let Some(bits) = bits else { return false };
+            let other = match held {
+                Held::F32 => f32::from_bits(bits as u32),
+                Held::F16 => F16(bits as u16).to_f32(),
+                Held::Bf16 => Bf16(bits as u16).to_f32(),
+            };
             let streams = access.writes && memory.shared.streams(rectangle.allocation, bytes);
-            *window = Some(if streams { found.streaming() } else { found });
+            *window = Window::new(span, held, lanes, other, streams);
         }
-        Some(windows)
+        true
     }
 
-    /// True if a step can be done with what its operands are now.
-    fn is_fine(&self, step: &Step, inst: &Inst, machine: &Machine<'_>) -> bool {
-        match *step {
-            Step::Choose(mask, ..) => interval(machine, inst.ins[mask], usize::MAX).is_some(),
-            _ => true,
+    /// Finds the true lanes of all masks; false if they are no neighbours.
+    fn ranges(
+        &self,
+        inst: &Inst,
+        machine: &Machine<'_>,
+        lanes: usize,
+        ranges: &mut [(usize, usize)],
+    ) -> bool {
+        for (range, &mask) in ranges.iter_mut().zip(&self.masks) {
+            match interval(machine, inst.ins[mask], lanes) {
+                Some(found) => *range = found,
+                None => return false,
+            }
         }
+        true
     }
 
     /// The lanes that are done: all, unless only those that are stored matter.
-    fn part(&self, lanes: usize, windows: &[Option<Window<'_>>]) -> std::ops::Range<usize> {
+    fn part(&self, lanes: usize, windows: &[Window<'_>]) -> Range<usize> {
         if !self.tiles.is_empty() || !self.folds.is_empty() {
             return 0..lanes;
         }
-        let stores = self.accesses.iter().zip(windows.iter().flatten());
+        let stores = self.accesses.iter().zip(windows);
         let stored = stores.filter(|(access, window)| access.writes && !window.lanes().is_empty());
         let (mut first, mut last) = (lanes, 0);
         for (_, window) in stored {
@@ -566,52 +596,6 @@ impl Line {
         match first < last {
             true => first / MOST * MOST..last.next_multiple_of(MOST),
             false => 0..0,
-        }
-    }
-
-    fn op<'f>(
-        &self,
-        step: &Step,
-        inst: &Inst,
-        machine: &'f Machine<'_>,
-        lanes: usize,
-        windows: &[Option<Window<'f>>],
-    ) -> Op<'f> {
-        let source = |place: Place| match place {
-            Place::Last => Source::Last,
-            Place::Saved(number) => Source::Saved(number),
-            Place::Operand(operand) => match machine.frame.tile::<f32>(inst.ins[operand], lanes) {
-                Tile::Uniform(x) => Source::Uniform(x),
-                Tile::Dense(tile) => Source::Tile(tile),
-            },
-            Place::Load(access) => match windows[access] {
-                Some(window) if window.lanes().is_empty() => Source::Uniform(window.other()),
-                Some(window) => Source::Memory(window),
-                None => Source::Uniform(0.0),
-            },
-        };
-        match *step {
-            Step::Take(place) => Op::Take(source(place)),
-            Step::Arith(arith, place) => match (arith, source(place)) {
-                (Arith::Div, Source::Uniform(by)) if strip::divisors(by) => Op::DivideBy(by, 1.0 / by),
-                (arith, source) => Op::Arith(arith, source),
-            },
-            Step::Exponential(function, each) => Op::Exponential(function, each),
-            Step::Choose(mask, yes, no) => {
-                let (from, to) = interval(machine, inst.ins[mask], lanes).unwrap_or((0, 0));
-                match (from, to) {
-                    (0, to) if to >= lanes => Op::Take(source(yes)),
-                    (from, to) if from >= to => Op::Take(source(no)),
-                    _ => Op::Choose(from, to, source(yes), source(no)),
-                }
-            }
-            Step::Argument(number, place) => Op::Argument(number, source(place)),
-            Step::Apply(each, count) => Op::Apply(each, count),
-            Step::Canonical => Op::Canonical,
-            Step::Save(number) => Op::Save(number),
-            Step::Result(number) => Op::Result(number),
-            Step::Store(access) => windows[access].map_or(Op::Canonical, Op::Store),
-            Step::Fold(number, fold) => Op::Fold(number, fold),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::sides::Tilescope;
-use super::table::seconds;
+use super::table::{self, seconds};
 
 const PICTURE: &str = "docs/benchmarks.svg";
 
@@ -54,7 +54,11 @@ const LARGEST_GRID: u64 = 1 << 22;
 /// Points of a line: size, seconds.
 type Points = Vec<(f64, f64)>;
 
-/// Measures and draws.
+/// Where the page says how time grows with the grid.
+const BEGIN: &str = "<!-- cargo xtask bench --plot: begin -->\n";
+const END: &str = "<!-- cargo xtask bench --plot: end -->\n";
+
+/// Measures and draws, and tells the page what a program takes in grids of all sizes.
 pub fn run(root: &Path, folder: &Path, tilescope: &Tilescope) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let mut lines = Vec::new();
@@ -64,14 +68,25 @@ pub fn run(root: &Path, folder: &Path, tilescope: &Tilescope) -> Result<()> {
     let path = root.join(PICTURE);
     std::fs::write(&path, picture(&lines)).with_context(|| format!("cannot write {PICTURE}"))?;
     println!("wrote {PICTURE}");
-    let each = |size: u64| {
-        let programs = lines.first()?.iter().find(|point| point.0 == size as f64)?;
-        Some(programs.1 / programs.0 * 1e9)
-    };
-    if let (Some(few), Some(many)) = (each(1 << 16), each(LARGEST_GRID)) {
-        println!("a program of one element: {few:.1} ns in a grid of 2^16, {many:.1} ns in one of 2^22");
-    }
+    let growth = growth(lines.first().map_or(&[], |points| &points[..]));
+    println!("\n{growth}");
+    table::write_between(root, BEGIN, END, &growth)?;
     Ok(())
+}
+
+/// What a program of one element takes in grids of all sizes, as a table.
+fn growth(points: &[(f64, f64)]) -> String {
+    let mut table = String::from("| programs of one element | time | of each |\n|---:|---:|---:|\n");
+    for &(programs, time) in points {
+        let each = time / programs * 1e9;
+        let _ = writeln!(
+            table,
+            "| 2^{:.0} | {} | {each:.0} ns |",
+            programs.log2(),
+            seconds(time)
+        );
+    }
+    table
 }
 
 fn points(root: &Path, folder: &Path, tilescope: &Tilescope, series: &Series) -> Result<Points> {
