@@ -21,7 +21,9 @@ pub(crate) mod dot;
 mod exp;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod half;
+mod sixteen;
 pub(crate) mod strip;
+pub(crate) mod widen;
 
 /// A set of vector instructions. They are ordered: a CPU with one has those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

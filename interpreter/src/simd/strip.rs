@@ -17,27 +17,14 @@ use super::{Cpu, CpuLevel};
 use crate::ahead::Ahead;
 use crate::frame::Tile;
 use crate::lanes::Loop;
-use crate::num::float::CANONICAL_NAN;
 use crate::tensor_memory::Span;
 use std::ops::Range;
 
 #[cfg(target_arch = "x86_64")]
-use super::exp::{exp_16, exp2_16};
+use super::sixteen::Pair;
+use super::sixteen::Sixteen;
 #[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::{
-    __m256, __m512, _CMP_UNORD_Q, _MM_FROUND_TO_NEAREST_INT, _mm_loadu_si128, _mm_storeu_si128,
-    _mm256_add_ps, _mm256_and_si256, _mm256_blendv_ps, _mm256_castps_si256, _mm256_castsi256_ps,
-    _mm256_cmp_ps, _mm256_cmpgt_epi32, _mm256_cvtepu16_epi32, _mm256_cvtph_ps, _mm256_cvtps_ph,
-    _mm256_div_ps, _mm256_fmadd_ps, _mm256_fnmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_max_epi32,
-    _mm256_max_epu32, _mm256_min_epi32, _mm256_movemask_epi8, _mm256_mul_ps, _mm256_set1_epi32,
-    _mm256_set1_ps, _mm256_slli_epi32, _mm256_srai_epi32, _mm256_srli_epi32, _mm256_storeu_ps,
-    _mm256_storeu_si256, _mm256_stream_ps, _mm256_sub_ps, _mm256_xor_si256, _mm512_add_ps, _mm512_and_si512,
-    _mm512_castps_si512, _mm512_castsi512_ps, _mm512_cmp_ps_mask, _mm512_cmplt_epu32_mask,
-    _mm512_cvtepu16_epi32, _mm512_cvtph_ps, _mm512_cvtps_ph, _mm512_div_ps, _mm512_fmadd_ps,
-    _mm512_fnmadd_ps, _mm512_loadu_ps, _mm512_mask_mov_ps, _mm512_max_epi32, _mm512_max_epu32,
-    _mm512_min_epi32, _mm512_mul_ps, _mm512_set1_epi32, _mm512_set1_ps, _mm512_slli_epi32, _mm512_srai_epi32,
-    _mm512_srli_epi32, _mm512_storeu_ps, _mm512_stream_ps, _mm512_sub_epi32, _mm512_sub_ps, _mm512_xor_si512,
-};
+use std::arch::x86_64::__m512;
 
 /// Lanes of the longest strip: tiles must have so many, or a multiple.
 pub const MOST: usize = 128;
@@ -274,7 +261,7 @@ pub struct Run<'a> {
 
 /// Exponents of what can be divided without a division instruction, and by what: nothing on the way overflows, or falls
 /// below the normal numbers.
-const EXPONENTS: std::ops::RangeInclusive<u32> = 127 - 60..=127 + 60;
+pub(super) const EXPONENTS: std::ops::RangeInclusive<u32> = 127 - 60..=127 + 60;
 
 /// True for numbers that [`Op::DivideBy`] can divide by.
 pub fn divisors(by: f32) -> bool {
@@ -293,7 +280,10 @@ pub fn is_there(cpu: Cpu) -> bool {
 pub fn run(cpu: Cpu, ops: &[Op], run: &mut Run<'_>) -> bool {
     assert!(is_there(cpu), "no vector instructions");
     let end = run.lanes.end;
-    assert!(run.lanes.start % MOST == 0 && end % MOST == 0, "parts of strips");
+    assert!(
+        run.lanes.start.is_multiple_of(MOST) && end.is_multiple_of(MOST),
+        "parts of strips"
+    );
     let tiles_fine = run.operands.iter().all(|operand| match operand {
         Operand::Tile(tile) => tile.len() >= end,
         Operand::Uniform(by, Some(inverse)) => divisors(*by) && *inverse == 1.0 / by,
@@ -329,120 +319,6 @@ pub fn run(cpu: Cpu, ops: &[Op], run: &mut Run<'_>) -> bool {
         }
     }
     false
-}
-
-/// Numbers of 16 bits in a tensor, widened: `rows` rows of `columns`, one each `stride` bytes, to the rows of `width`
-/// lanes of `out`. A NaN becomes the canonical one, or, with `any_nan`, any.
-///
-/// # Panics
-/// If strips cannot run here, or the rows are not all there.
-pub fn widen_rows(
-    cpu: Cpu,
-    (held, any_nan): (Held, bool),
-    (span, stride): (Span<'_>, usize),
-    [rows, columns]: [usize; 2],
-    (width, out): (usize, &mut [f32]),
-) {
-    let Some(last) = rows.checked_sub(1).filter(|_| columns > 0) else {
-        return;
-    };
-    let bytes = last
-        .checked_mul(stride)
-        .and_then(|start| start.checked_add(2 * columns));
-    let there = bytes.is_some_and(|bytes| bytes <= span.bytes()) && out.len() >= last * width + columns;
-    assert!(
-        held != Held::F32 && is_there(cpu) && there,
-        "rows that are not there"
-    );
-    let together = stride == 2 * columns && width == columns;
-    let of = Rows {
-        from: span.start(),
-        stride,
-        rows: if together { 1 } else { rows },
-        columns: if together { rows * columns } else { columns },
-        to: out.as_mut_ptr(),
-        width,
-        held,
-        any_nan,
-    };
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: the rows were checked above, and a Cpu of a level exists only where the CPU has its instructions.
-    unsafe {
-        match cpu.level {
-            CpuLevel::Avx512 => widen_avx512(of),
-            _ => widen_avx2(of),
-        }
-    }
-}
-
-/// What [`widen_rows`] reads and writes.
-struct Rows {
-    from: *const u8,
-    stride: usize,
-    rows: usize,
-    columns: usize,
-    to: *mut f32,
-    width: usize,
-    held: Held,
-    any_nan: bool,
-}
-
-/// # Safety
-/// As [`widen`], with AVX-512.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
-#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
-unsafe fn widen_avx512(of: Rows) {
-    // SAFETY: the caller's.
-    unsafe { widen_all::<__m512>(of) }
-}
-
-/// # Safety
-/// As [`widen`], with AVX2 and F16C.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn widen_avx2(of: Rows) {
-    // SAFETY: the caller's.
-    unsafe { widen_all::<Pair>(of) }
-}
-
-/// # Safety
-/// As [`widen`].
-#[inline(always)]
-unsafe fn widen_all<V: Sixteen>(of: Rows) {
-    // SAFETY: the caller's.
-    unsafe {
-        match (of.held, of.any_nan) {
-            (Held::F16, false) => widen(of, |from| V::load_f16(from).canonical()),
-            (Held::F16, true) => widen(of, |from| V::load_f16(from)),
-            (_, false) => widen(of, |from| V::load_bf16(from).canonical()),
-            (_, true) => widen(of, |from| V::load_bf16(from)),
-        }
-    }
-}
-
-/// # Safety
-/// The CPU must have the instructions of `V`; all rows must be there, and be neither read nor written by others.
-#[inline(always)]
-unsafe fn widen<V: Sixteen>(of: Rows, load: impl Fn(*const u16) -> V) {
-    let whole = of.columns / 16 * 16;
-    // SAFETY: the caller's; the last vector of a row goes by way of arrays of its size.
-    unsafe {
-        for row in 0..of.rows {
-            let from = of.from.add(row * of.stride).cast::<u16>();
-            let to = of.to.add(row * of.width);
-            for column in (0..whole).step_by(16) {
-                load(from.add(column)).store(to.add(column));
-            }
-            let rest = of.columns - whole;
-            if rest > 0 {
-                let (mut narrow, mut wide) = ([0u16; 16], [0f32; 16]);
-                std::ptr::copy_nonoverlapping(from.add(whole), narrow.as_mut_ptr(), rest);
-                load(narrow.as_ptr()).store(wide.as_mut_ptr());
-                std::ptr::copy_nonoverlapping(wide.as_ptr(), to.add(whole), rest);
-            }
-        }
-    }
 }
 
 /// # Safety
@@ -646,8 +522,8 @@ unsafe fn widened<V: Sixteen, const N: usize>(from: *const u8, held: Held) -> [V
 /// As [`get`], to write.
 #[inline(always)]
 unsafe fn put<V: Sixteen, const N: usize>(strip: &[V; N], to: *mut f32) {
-    // SAFETY: the caller's.
     for i in 0..N {
+        // SAFETY: the caller's.
         unsafe { strip[i].store(to.add(16 * i)) }
     }
 }
@@ -842,337 +718,6 @@ unsafe fn store<V: Sixteen, const N: usize>(
             magnitudes.max().unwrap_or(0)
         } else {
             0
-        }
-    }
-}
-
-/// Sixteen lanes.
-///
-/// # Safety
-/// Every method needs a CPU with the instructions of the implementing type; sixteen elements must be at a pointer, and
-/// for `stream` it must be aligned to 64 bytes.
-trait Sixteen: Copy {
-    /// There are instructions for [`Exponential`].
-    const FUNCTIONS: bool;
-    unsafe fn exp(self) -> Self;
-    unsafe fn exp2(self) -> Self;
-    /// Divided by a number in [`divisors`], rounded once.
-    ///
-    /// The quotient by the inverse is off by two units of the last place at most; what it leaves, divided by the inverse,
-    /// makes it one of the two next to the exact one, and then the right one (Markstein, *Computation of elementary
-    /// functions on the IBM RISC System/6000 processor*, 1990, theorem 8.2: with an inverse that is rounded to nearest).
-    unsafe fn divide_by(self, by: f32, inverse: f32) -> Self;
-    unsafe fn splat(x: f32) -> Self;
-    unsafe fn load(from: *const f32) -> Self;
-    unsafe fn store(self, to: *mut f32);
-    unsafe fn stream(self, to: *mut f32);
-    /// Widened; any NaN may be any other.
-    unsafe fn load_f16(from: *const u16) -> Self;
-    unsafe fn load_bf16(from: *const u16) -> Self;
-    /// Rounded to nearest even; NaN becomes the canonical one.
-    unsafe fn store_f16(self, to: *mut u16);
-    unsafe fn store_bf16(self, to: *mut u16);
-    unsafe fn add(self, other: Self) -> Self;
-    unsafe fn sub(self, other: Self) -> Self;
-    unsafe fn mul(self, other: Self) -> Self;
-    unsafe fn div(self, other: Self) -> Self;
-    unsafe fn canonical(self) -> Self;
-    /// Partial results, with one more lane each.
-    unsafe fn fold(self, x: Self, fold: Fold) -> Self;
-    /// The larger one of magnitudes that these bits hold and those of `x`.
-    unsafe fn larger_magnitude(self, x: Self) -> Self;
-}
-
-/// Rounds to bf16, lane by lane: no vector instruction that every CPU of a level has does.
-///
-/// # Safety
-/// Sixteen numbers must fit at the pointer.
-#[inline(always)]
-unsafe fn bf16_of(lanes: [f32; 16], to: *mut u16) {
-    use crate::num::float::{Bf16, StoredFloat};
-    let mut narrow = [0u16; 16];
-    for (narrow, lane) in narrow.iter_mut().zip(lanes) {
-        *narrow = Bf16::from_f32(lane).0;
-    }
-    // SAFETY: the caller's.
-    unsafe { std::ptr::copy_nonoverlapping(narrow.as_ptr(), to, 16) }
-}
-
-#[cfg(target_arch = "x86_64")]
-impl Sixteen for __m512 {
-    const FUNCTIONS: bool = true;
-
-    #[inline(always)]
-    unsafe fn exp(self) -> __m512 {
-        // SAFETY: the trait's, here and below.
-        unsafe { exp_16(self) }
-    }
-    #[inline(always)]
-    unsafe fn exp2(self) -> __m512 {
-        unsafe { exp2_16(self) }
-    }
-    #[inline(always)]
-    unsafe fn divide_by(self, by: f32, inverse: f32) -> __m512 {
-        unsafe {
-            let (by, inverse) = (_mm512_set1_ps(by), _mm512_set1_ps(inverse));
-            let (low, high) = (*EXPONENTS.start() << 23, *EXPONENTS.end() << 23);
-            let magnitude = _mm512_and_si512(_mm512_castps_si512(self), _mm512_set1_epi32(i32::MAX));
-            let above = _mm512_sub_epi32(magnitude, _mm512_set1_epi32(low as i32));
-            let fine = _mm512_cmplt_epu32_mask(above, _mm512_set1_epi32((high - low) as i32));
-            if fine != u16::MAX {
-                return _mm512_div_ps(self, by);
-            }
-            let near = _mm512_mul_ps(self, inverse);
-            let near = _mm512_fmadd_ps(_mm512_fnmadd_ps(near, by, self), inverse, near);
-            _mm512_fmadd_ps(_mm512_fnmadd_ps(near, by, self), inverse, near)
-        }
-    }
-    #[inline(always)]
-    unsafe fn splat(x: f32) -> __m512 {
-        unsafe { _mm512_set1_ps(x) }
-    }
-    #[inline(always)]
-    unsafe fn load(from: *const f32) -> __m512 {
-        unsafe { _mm512_loadu_ps(from) }
-    }
-    #[inline(always)]
-    unsafe fn store(self, to: *mut f32) {
-        unsafe { _mm512_storeu_ps(to, self) }
-    }
-    #[inline(always)]
-    unsafe fn stream(self, to: *mut f32) {
-        unsafe { _mm512_stream_ps(to.cast(), self) }
-    }
-    #[inline(always)]
-    unsafe fn load_f16(from: *const u16) -> __m512 {
-        unsafe { _mm512_cvtph_ps(_mm256_loadu_si256(from.cast())) }
-    }
-    #[inline(always)]
-    unsafe fn load_bf16(from: *const u16) -> __m512 {
-        unsafe {
-            let wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(from.cast()));
-            _mm512_castsi512_ps(_mm512_slli_epi32::<16>(wide))
-        }
-    }
-    #[inline(always)]
-    unsafe fn store_f16(self, to: *mut u16) {
-        unsafe {
-            // The instruction keeps the upper bits of a NaN: the canonical f32 NaN becomes the f16 one.
-            let halves = _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(self.canonical());
-            _mm256_storeu_si256(to.cast(), halves);
-        }
-    }
-    #[inline(always)]
-    unsafe fn store_bf16(self, to: *mut u16) {
-        let mut lanes = [0f32; 16];
-        unsafe {
-            _mm512_storeu_ps(lanes.as_mut_ptr(), self);
-            bf16_of(lanes, to);
-        }
-    }
-    #[inline(always)]
-    unsafe fn add(self, other: __m512) -> __m512 {
-        unsafe { _mm512_add_ps(self, other) }
-    }
-    #[inline(always)]
-    unsafe fn sub(self, other: __m512) -> __m512 {
-        unsafe { _mm512_sub_ps(self, other) }
-    }
-    #[inline(always)]
-    unsafe fn mul(self, other: __m512) -> __m512 {
-        unsafe { _mm512_mul_ps(self, other) }
-    }
-    #[inline(always)]
-    unsafe fn div(self, other: __m512) -> __m512 {
-        unsafe { _mm512_div_ps(self, other) }
-    }
-    #[inline(always)]
-    unsafe fn canonical(self) -> __m512 {
-        unsafe {
-            let nan = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(self, self);
-            _mm512_mask_mov_ps(self, nan, _mm512_set1_ps(CANONICAL_NAN))
-        }
-    }
-    #[inline(always)]
-    unsafe fn fold(self, x: __m512, fold: Fold) -> __m512 {
-        unsafe {
-            let (Fold::Greatest { nan } | Fold::Least { nan }) = fold else {
-                return _mm512_add_ps(self, x);
-            };
-            let bits = _mm512_castps_si512(x);
-            let flip = _mm512_srli_epi32::<1>(_mm512_srai_epi32::<31>(bits));
-            let rank = _mm512_castsi512_ps(_mm512_xor_si512(bits, flip));
-            let is_nan = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(x, x);
-            let nan = _mm512_castsi512_ps(_mm512_set1_epi32(nan));
-            let rank = _mm512_castps_si512(_mm512_mask_mov_ps(rank, is_nan, nan));
-            let partial = _mm512_castps_si512(self);
-            _mm512_castsi512_ps(match fold {
-                Fold::Least { .. } => _mm512_min_epi32(partial, rank),
-                _ => _mm512_max_epi32(partial, rank),
-            })
-        }
-    }
-    #[inline(always)]
-    unsafe fn larger_magnitude(self, x: __m512) -> __m512 {
-        unsafe {
-            let magnitude = _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(i32::MAX));
-            _mm512_castsi512_ps(_mm512_max_epu32(_mm512_castps_si512(self), magnitude))
-        }
-    }
-}
-
-/// Sixteen lanes as two vectors of eight.
-#[cfg(target_arch = "x86_64")]
-#[derive(Clone, Copy)]
-struct Pair(__m256, __m256);
-
-#[cfg(target_arch = "x86_64")]
-impl Pair {
-    /// # Safety
-    /// As [`Sixteen`].
-    #[inline(always)]
-    unsafe fn map(self, other: Pair, f: impl Fn(__m256, __m256) -> __m256) -> Pair {
-        Pair(f(self.0, other.0), f(self.1, other.1))
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-impl Sixteen for Pair {
-    const FUNCTIONS: bool = false;
-
-    unsafe fn exp(self) -> Pair {
-        self
-    }
-    unsafe fn exp2(self) -> Pair {
-        self
-    }
-    #[inline(always)]
-    unsafe fn divide_by(self, by: f32, inverse: f32) -> Pair {
-        // SAFETY: the trait's, here and below.
-        unsafe {
-            let (by, inverse) = (_mm256_set1_ps(by), _mm256_set1_ps(inverse));
-            let low = _mm256_set1_epi32((*EXPONENTS.start() << 23) as i32 - 1);
-            let high = _mm256_set1_epi32((*EXPONENTS.end() << 23) as i32);
-            self.map(self, |x, _| {
-                let magnitude = _mm256_and_si256(_mm256_castps_si256(x), _mm256_set1_epi32(i32::MAX));
-                let above = _mm256_cmpgt_epi32(magnitude, low);
-                let fine = _mm256_and_si256(above, _mm256_cmpgt_epi32(high, magnitude));
-                if _mm256_movemask_epi8(fine) != -1 {
-                    return _mm256_div_ps(x, by);
-                }
-                let near = _mm256_mul_ps(x, inverse);
-                let near = _mm256_fmadd_ps(_mm256_fnmadd_ps(near, by, x), inverse, near);
-                _mm256_fmadd_ps(_mm256_fnmadd_ps(near, by, x), inverse, near)
-            })
-        }
-    }
-    #[inline(always)]
-    unsafe fn splat(x: f32) -> Pair {
-        unsafe { Pair(_mm256_set1_ps(x), _mm256_set1_ps(x)) }
-    }
-    #[inline(always)]
-    unsafe fn load(from: *const f32) -> Pair {
-        unsafe { Pair(_mm256_loadu_ps(from), _mm256_loadu_ps(from.add(8))) }
-    }
-    #[inline(always)]
-    unsafe fn store(self, to: *mut f32) {
-        unsafe {
-            _mm256_storeu_ps(to, self.0);
-            _mm256_storeu_ps(to.add(8), self.1);
-        }
-    }
-    #[inline(always)]
-    unsafe fn stream(self, to: *mut f32) {
-        unsafe {
-            _mm256_stream_ps(to, self.0);
-            _mm256_stream_ps(to.add(8), self.1);
-        }
-    }
-    #[inline(always)]
-    unsafe fn load_f16(from: *const u16) -> Pair {
-        unsafe {
-            let half = |i: usize| _mm256_cvtph_ps(_mm_loadu_si128(from.add(8 * i).cast()));
-            Pair(half(0), half(1))
-        }
-    }
-    #[inline(always)]
-    unsafe fn load_bf16(from: *const u16) -> Pair {
-        unsafe {
-            let half = |i: usize| {
-                let wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(from.add(8 * i).cast()));
-                _mm256_castsi256_ps(_mm256_slli_epi32::<16>(wide))
-            };
-            Pair(half(0), half(1))
-        }
-    }
-    #[inline(always)]
-    unsafe fn store_f16(self, to: *mut u16) {
-        unsafe {
-            let Pair(a, b) = self.canonical();
-            _mm_storeu_si128(to.cast(), _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(a));
-            _mm_storeu_si128(to.add(8).cast(), _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(b));
-        }
-    }
-    #[inline(always)]
-    unsafe fn store_bf16(self, to: *mut u16) {
-        let mut lanes = [0f32; 16];
-        unsafe {
-            self.store(lanes.as_mut_ptr());
-            bf16_of(lanes, to);
-        }
-    }
-    #[inline(always)]
-    unsafe fn add(self, other: Pair) -> Pair {
-        unsafe { self.map(other, |a, b| _mm256_add_ps(a, b)) }
-    }
-    #[inline(always)]
-    unsafe fn sub(self, other: Pair) -> Pair {
-        unsafe { self.map(other, |a, b| _mm256_sub_ps(a, b)) }
-    }
-    #[inline(always)]
-    unsafe fn mul(self, other: Pair) -> Pair {
-        unsafe { self.map(other, |a, b| _mm256_mul_ps(a, b)) }
-    }
-    #[inline(always)]
-    unsafe fn div(self, other: Pair) -> Pair {
-        unsafe { self.map(other, |a, b| _mm256_div_ps(a, b)) }
-    }
-    #[inline(always)]
-    unsafe fn canonical(self) -> Pair {
-        unsafe {
-            let nan = _mm256_set1_ps(CANONICAL_NAN);
-            self.map(self, |x, _| {
-                _mm256_blendv_ps(x, nan, _mm256_cmp_ps::<_CMP_UNORD_Q>(x, x))
-            })
-        }
-    }
-    #[inline(always)]
-    unsafe fn fold(self, x: Pair, fold: Fold) -> Pair {
-        unsafe {
-            let (Fold::Greatest { nan } | Fold::Least { nan }) = fold else {
-                return self.add(x);
-            };
-            let nan = _mm256_castsi256_ps(_mm256_set1_epi32(nan));
-            self.map(x, |partial, x| {
-                let bits = _mm256_castps_si256(x);
-                let flip = _mm256_srli_epi32::<1>(_mm256_srai_epi32::<31>(bits));
-                let rank = _mm256_castsi256_ps(_mm256_xor_si256(bits, flip));
-                let rank = _mm256_blendv_ps(rank, nan, _mm256_cmp_ps::<_CMP_UNORD_Q>(x, x));
-                let (partial, rank) = (_mm256_castps_si256(partial), _mm256_castps_si256(rank));
-                _mm256_castsi256_ps(match fold {
-                    Fold::Least { .. } => _mm256_min_epi32(partial, rank),
-                    _ => _mm256_max_epi32(partial, rank),
-                })
-            })
-        }
-    }
-    #[inline(always)]
-    unsafe fn larger_magnitude(self, x: Pair) -> Pair {
-        unsafe {
-            self.map(x, |worst, x| {
-                let magnitude = _mm256_and_si256(_mm256_castps_si256(x), _mm256_set1_epi32(i32::MAX));
-                _mm256_castsi256_ps(_mm256_max_epu32(_mm256_castps_si256(worst), magnitude))
-            })
         }
     }
 }

@@ -167,7 +167,7 @@ impl Maker<'_> {
         let inst = &self.members[index];
         let link = inst.step.link()?;
         for &slot in read(&link, inst) {
-            let rounded = self.narrow.get(&slot).is_some();
+            let rounded = self.narrow.contains_key(&slot);
             // Rounded values are only stored.
             if rounded && !matches!(link, Link::Store(_)) {
                 return None;

@@ -62,7 +62,7 @@ impl WideLoad {
                     && let Some(held) = strip::held(self.load.kind)
                     && let Some(span) = shared.span(part.allocation, part.offset, bytes)
                 {
-                    simd::strip::widen_rows(cpu, (held, self.any_nan), (span, stride), rows, out);
+                    simd::widen::widen_rows(cpu, (held, self.any_nan), (span, stride), rows, out);
                     return;
                 }
                 let widen = |narrow: &[T], wide: &mut [f32]| T::widen_slice(cpu, narrow, wide);

@@ -1,0 +1,386 @@
+//! Sixteen lanes of f32, as one vector or two: what [`super::strip`] computes with.
+
+#![allow(clippy::missing_safety_doc, reason = "the trait's")]
+
+#[cfg(target_arch = "x86_64")]
+use super::exp::{exp_16, exp2_16};
+use super::strip::{EXPONENTS, Fold};
+use crate::num::float::CANONICAL_NAN;
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{
+    __m256, __m512, _CMP_UNORD_Q, _MM_FROUND_TO_NEAREST_INT, _mm_loadu_si128, _mm_storeu_si128,
+    _mm256_add_ps, _mm256_and_si256, _mm256_blendv_ps, _mm256_castps_si256, _mm256_castsi256_ps,
+    _mm256_cmp_ps, _mm256_cmpgt_epi32, _mm256_cvtepu16_epi32, _mm256_cvtph_ps, _mm256_cvtps_ph,
+    _mm256_div_ps, _mm256_fmadd_ps, _mm256_fnmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_max_epi32,
+    _mm256_max_epu32, _mm256_min_epi32, _mm256_movemask_epi8, _mm256_mul_ps, _mm256_set1_epi32,
+    _mm256_set1_ps, _mm256_slli_epi32, _mm256_srai_epi32, _mm256_srli_epi32, _mm256_storeu_ps,
+    _mm256_storeu_si256, _mm256_stream_ps, _mm256_sub_ps, _mm256_xor_si256, _mm512_add_ps, _mm512_and_si512,
+    _mm512_castps_si512, _mm512_castsi512_ps, _mm512_cmp_ps_mask, _mm512_cmplt_epu32_mask,
+    _mm512_cvtepu16_epi32, _mm512_cvtph_ps, _mm512_cvtps_ph, _mm512_div_ps, _mm512_fmadd_ps,
+    _mm512_fnmadd_ps, _mm512_loadu_ps, _mm512_mask_mov_ps, _mm512_max_epi32, _mm512_max_epu32,
+    _mm512_min_epi32, _mm512_mul_ps, _mm512_set1_epi32, _mm512_set1_ps, _mm512_slli_epi32, _mm512_srai_epi32,
+    _mm512_srli_epi32, _mm512_storeu_ps, _mm512_stream_ps, _mm512_sub_epi32, _mm512_sub_ps, _mm512_xor_si512,
+};
+
+/// Sixteen lanes.
+///
+/// # Safety
+/// Every method needs a CPU with the instructions of the implementing type; sixteen elements must be at a pointer, and
+/// for `stream` it must be aligned to 64 bytes.
+pub(super) trait Sixteen: Copy {
+    /// There are instructions for [`Exponential`].
+    const FUNCTIONS: bool;
+    unsafe fn exp(self) -> Self;
+    unsafe fn exp2(self) -> Self;
+    /// Divided by a number in [`divisors`], rounded once.
+    ///
+    /// The quotient by the inverse is off by two units of the last place at most; what it leaves, divided by the inverse,
+    /// makes it one of the two next to the exact one, and then the right one (Markstein, *Computation of elementary
+    /// functions on the IBM RISC System/6000 processor*, 1990, theorem 8.2: with an inverse that is rounded to nearest).
+    unsafe fn divide_by(self, by: f32, inverse: f32) -> Self;
+    unsafe fn splat(x: f32) -> Self;
+    unsafe fn load(from: *const f32) -> Self;
+    unsafe fn store(self, to: *mut f32);
+    unsafe fn stream(self, to: *mut f32);
+    /// Widened; any NaN may be any other.
+    unsafe fn load_f16(from: *const u16) -> Self;
+    unsafe fn load_bf16(from: *const u16) -> Self;
+    /// Rounded to nearest even; NaN becomes the canonical one.
+    unsafe fn store_f16(self, to: *mut u16);
+    unsafe fn store_bf16(self, to: *mut u16);
+    unsafe fn add(self, other: Self) -> Self;
+    unsafe fn sub(self, other: Self) -> Self;
+    unsafe fn mul(self, other: Self) -> Self;
+    unsafe fn div(self, other: Self) -> Self;
+    unsafe fn canonical(self) -> Self;
+    /// Partial results, with one more lane each.
+    unsafe fn fold(self, x: Self, fold: Fold) -> Self;
+    /// The larger one of magnitudes that these bits hold and those of `x`.
+    unsafe fn larger_magnitude(self, x: Self) -> Self;
+}
+
+/// Rounds to bf16, lane by lane: no vector instruction that every CPU of a level has does.
+///
+/// # Safety
+/// Sixteen numbers must fit at the pointer.
+#[inline(always)]
+unsafe fn bf16_of(lanes: [f32; 16], to: *mut u16) {
+    use crate::num::float::{Bf16, StoredFloat};
+    let mut narrow = [0u16; 16];
+    for (narrow, lane) in narrow.iter_mut().zip(lanes) {
+        *narrow = Bf16::from_f32(lane).0;
+    }
+    // SAFETY: the caller's.
+    unsafe { std::ptr::copy_nonoverlapping(narrow.as_ptr(), to, 16) }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Sixteen for __m512 {
+    const FUNCTIONS: bool = true;
+
+    #[inline(always)]
+    unsafe fn exp(self) -> __m512 {
+        // SAFETY: the trait's.
+        unsafe { exp_16(self) }
+    }
+    #[inline(always)]
+    unsafe fn exp2(self) -> __m512 {
+        // SAFETY: the trait's.
+        unsafe { exp2_16(self) }
+    }
+    #[inline(always)]
+    unsafe fn divide_by(self, by: f32, inverse: f32) -> __m512 {
+        // SAFETY: the trait's.
+        unsafe {
+            let (by, inverse) = (_mm512_set1_ps(by), _mm512_set1_ps(inverse));
+            let (low, high) = (*EXPONENTS.start() << 23, *EXPONENTS.end() << 23);
+            let magnitude = _mm512_and_si512(_mm512_castps_si512(self), _mm512_set1_epi32(i32::MAX));
+            let above = _mm512_sub_epi32(magnitude, _mm512_set1_epi32(low as i32));
+            let fine = _mm512_cmplt_epu32_mask(above, _mm512_set1_epi32((high - low) as i32));
+            if fine != u16::MAX {
+                return _mm512_div_ps(self, by);
+            }
+            let near = _mm512_mul_ps(self, inverse);
+            let near = _mm512_fmadd_ps(_mm512_fnmadd_ps(near, by, self), inverse, near);
+            _mm512_fmadd_ps(_mm512_fnmadd_ps(near, by, self), inverse, near)
+        }
+    }
+    #[inline(always)]
+    unsafe fn splat(x: f32) -> __m512 {
+        // SAFETY: the trait's.
+        unsafe { _mm512_set1_ps(x) }
+    }
+    #[inline(always)]
+    unsafe fn load(from: *const f32) -> __m512 {
+        // SAFETY: the trait's.
+        unsafe { _mm512_loadu_ps(from) }
+    }
+    #[inline(always)]
+    unsafe fn store(self, to: *mut f32) {
+        // SAFETY: the trait's.
+        unsafe { _mm512_storeu_ps(to, self) }
+    }
+    #[inline(always)]
+    unsafe fn stream(self, to: *mut f32) {
+        // SAFETY: the trait's.
+        unsafe { _mm512_stream_ps(to.cast(), self) }
+    }
+    #[inline(always)]
+    unsafe fn load_f16(from: *const u16) -> __m512 {
+        // SAFETY: the trait's.
+        unsafe { _mm512_cvtph_ps(_mm256_loadu_si256(from.cast())) }
+    }
+    #[inline(always)]
+    unsafe fn load_bf16(from: *const u16) -> __m512 {
+        // SAFETY: the trait's.
+        unsafe {
+            let wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(from.cast()));
+            _mm512_castsi512_ps(_mm512_slli_epi32::<16>(wide))
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_f16(self, to: *mut u16) {
+        // SAFETY: the trait's.
+        unsafe {
+            // The instruction keeps the upper bits of a NaN: the canonical f32 NaN becomes the f16 one.
+            let halves = _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(self.canonical());
+            _mm256_storeu_si256(to.cast(), halves);
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_bf16(self, to: *mut u16) {
+        let mut lanes = [0f32; 16];
+        // SAFETY: the trait's.
+        unsafe {
+            _mm512_storeu_ps(lanes.as_mut_ptr(), self);
+            bf16_of(lanes, to);
+        }
+    }
+    #[inline(always)]
+    unsafe fn add(self, other: __m512) -> __m512 {
+        // SAFETY: the trait's.
+        unsafe { _mm512_add_ps(self, other) }
+    }
+    #[inline(always)]
+    unsafe fn sub(self, other: __m512) -> __m512 {
+        // SAFETY: the trait's.
+        unsafe { _mm512_sub_ps(self, other) }
+    }
+    #[inline(always)]
+    unsafe fn mul(self, other: __m512) -> __m512 {
+        // SAFETY: the trait's.
+        unsafe { _mm512_mul_ps(self, other) }
+    }
+    #[inline(always)]
+    unsafe fn div(self, other: __m512) -> __m512 {
+        // SAFETY: the trait's.
+        unsafe { _mm512_div_ps(self, other) }
+    }
+    #[inline(always)]
+    unsafe fn canonical(self) -> __m512 {
+        // SAFETY: the trait's.
+        unsafe {
+            let nan = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(self, self);
+            _mm512_mask_mov_ps(self, nan, _mm512_set1_ps(CANONICAL_NAN))
+        }
+    }
+    #[inline(always)]
+    unsafe fn fold(self, x: __m512, fold: Fold) -> __m512 {
+        // SAFETY: the trait's.
+        unsafe {
+            let (Fold::Greatest { nan } | Fold::Least { nan }) = fold else {
+                return _mm512_add_ps(self, x);
+            };
+            let bits = _mm512_castps_si512(x);
+            let flip = _mm512_srli_epi32::<1>(_mm512_srai_epi32::<31>(bits));
+            let rank = _mm512_castsi512_ps(_mm512_xor_si512(bits, flip));
+            let is_nan = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(x, x);
+            let nan = _mm512_castsi512_ps(_mm512_set1_epi32(nan));
+            let rank = _mm512_castps_si512(_mm512_mask_mov_ps(rank, is_nan, nan));
+            let partial = _mm512_castps_si512(self);
+            _mm512_castsi512_ps(match fold {
+                Fold::Least { .. } => _mm512_min_epi32(partial, rank),
+                _ => _mm512_max_epi32(partial, rank),
+            })
+        }
+    }
+    #[inline(always)]
+    unsafe fn larger_magnitude(self, x: __m512) -> __m512 {
+        // SAFETY: the trait's.
+        unsafe {
+            let magnitude = _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(i32::MAX));
+            _mm512_castsi512_ps(_mm512_max_epu32(_mm512_castps_si512(self), magnitude))
+        }
+    }
+}
+
+/// Sixteen lanes as two vectors of eight.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+pub(super) struct Pair(__m256, __m256);
+
+#[cfg(target_arch = "x86_64")]
+impl Pair {
+    /// # Safety
+    /// As [`Sixteen`].
+    #[inline(always)]
+    unsafe fn map(self, other: Pair, f: impl Fn(__m256, __m256) -> __m256) -> Pair {
+        Pair(f(self.0, other.0), f(self.1, other.1))
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Sixteen for Pair {
+    const FUNCTIONS: bool = false;
+
+    unsafe fn exp(self) -> Pair {
+        self
+    }
+    unsafe fn exp2(self) -> Pair {
+        self
+    }
+    #[inline(always)]
+    unsafe fn divide_by(self, by: f32, inverse: f32) -> Pair {
+        // SAFETY: the trait's.
+        unsafe {
+            let (by, inverse) = (_mm256_set1_ps(by), _mm256_set1_ps(inverse));
+            let low = _mm256_set1_epi32((*EXPONENTS.start() << 23) as i32 - 1);
+            let high = _mm256_set1_epi32((*EXPONENTS.end() << 23) as i32);
+            self.map(self, |x, _| {
+                let magnitude = _mm256_and_si256(_mm256_castps_si256(x), _mm256_set1_epi32(i32::MAX));
+                let above = _mm256_cmpgt_epi32(magnitude, low);
+                let fine = _mm256_and_si256(above, _mm256_cmpgt_epi32(high, magnitude));
+                if _mm256_movemask_epi8(fine) != -1 {
+                    return _mm256_div_ps(x, by);
+                }
+                let near = _mm256_mul_ps(x, inverse);
+                let near = _mm256_fmadd_ps(_mm256_fnmadd_ps(near, by, x), inverse, near);
+                _mm256_fmadd_ps(_mm256_fnmadd_ps(near, by, x), inverse, near)
+            })
+        }
+    }
+    #[inline(always)]
+    unsafe fn splat(x: f32) -> Pair {
+        // SAFETY: the trait's.
+        unsafe { Pair(_mm256_set1_ps(x), _mm256_set1_ps(x)) }
+    }
+    #[inline(always)]
+    unsafe fn load(from: *const f32) -> Pair {
+        // SAFETY: the trait's.
+        unsafe { Pair(_mm256_loadu_ps(from), _mm256_loadu_ps(from.add(8))) }
+    }
+    #[inline(always)]
+    unsafe fn store(self, to: *mut f32) {
+        // SAFETY: the trait's.
+        unsafe {
+            _mm256_storeu_ps(to, self.0);
+            _mm256_storeu_ps(to.add(8), self.1);
+        }
+    }
+    #[inline(always)]
+    unsafe fn stream(self, to: *mut f32) {
+        // SAFETY: the trait's.
+        unsafe {
+            _mm256_stream_ps(to, self.0);
+            _mm256_stream_ps(to.add(8), self.1);
+        }
+    }
+    #[inline(always)]
+    unsafe fn load_f16(from: *const u16) -> Pair {
+        // SAFETY: the trait's.
+        unsafe {
+            let half = |i: usize| _mm256_cvtph_ps(_mm_loadu_si128(from.add(8 * i).cast()));
+            Pair(half(0), half(1))
+        }
+    }
+    #[inline(always)]
+    unsafe fn load_bf16(from: *const u16) -> Pair {
+        // SAFETY: the trait's.
+        unsafe {
+            let half = |i: usize| {
+                let wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(from.add(8 * i).cast()));
+                _mm256_castsi256_ps(_mm256_slli_epi32::<16>(wide))
+            };
+            Pair(half(0), half(1))
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_f16(self, to: *mut u16) {
+        // SAFETY: the trait's.
+        unsafe {
+            let Pair(a, b) = self.canonical();
+            _mm_storeu_si128(to.cast(), _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(a));
+            _mm_storeu_si128(to.add(8).cast(), _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(b));
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_bf16(self, to: *mut u16) {
+        let mut lanes = [0f32; 16];
+        // SAFETY: the trait's.
+        unsafe {
+            self.store(lanes.as_mut_ptr());
+            bf16_of(lanes, to);
+        }
+    }
+    #[inline(always)]
+    unsafe fn add(self, other: Pair) -> Pair {
+        // SAFETY: the trait's.
+        unsafe { self.map(other, |a, b| _mm256_add_ps(a, b)) }
+    }
+    #[inline(always)]
+    unsafe fn sub(self, other: Pair) -> Pair {
+        // SAFETY: the trait's.
+        unsafe { self.map(other, |a, b| _mm256_sub_ps(a, b)) }
+    }
+    #[inline(always)]
+    unsafe fn mul(self, other: Pair) -> Pair {
+        // SAFETY: the trait's.
+        unsafe { self.map(other, |a, b| _mm256_mul_ps(a, b)) }
+    }
+    #[inline(always)]
+    unsafe fn div(self, other: Pair) -> Pair {
+        // SAFETY: the trait's.
+        unsafe { self.map(other, |a, b| _mm256_div_ps(a, b)) }
+    }
+    #[inline(always)]
+    unsafe fn canonical(self) -> Pair {
+        // SAFETY: the trait's.
+        unsafe {
+            let nan = _mm256_set1_ps(CANONICAL_NAN);
+            self.map(self, |x, _| {
+                _mm256_blendv_ps(x, nan, _mm256_cmp_ps::<_CMP_UNORD_Q>(x, x))
+            })
+        }
+    }
+    #[inline(always)]
+    unsafe fn fold(self, x: Pair, fold: Fold) -> Pair {
+        // SAFETY: the trait's.
+        unsafe {
+            let (Fold::Greatest { nan } | Fold::Least { nan }) = fold else {
+                return self.add(x);
+            };
+            let nan = _mm256_castsi256_ps(_mm256_set1_epi32(nan));
+            self.map(x, |partial, x| {
+                let bits = _mm256_castps_si256(x);
+                let flip = _mm256_srli_epi32::<1>(_mm256_srai_epi32::<31>(bits));
+                let rank = _mm256_castsi256_ps(_mm256_xor_si256(bits, flip));
+                let rank = _mm256_blendv_ps(rank, nan, _mm256_cmp_ps::<_CMP_UNORD_Q>(x, x));
+                let (partial, rank) = (_mm256_castps_si256(partial), _mm256_castps_si256(rank));
+                _mm256_castsi256_ps(match fold {
+                    Fold::Least { .. } => _mm256_min_epi32(partial, rank),
+                    _ => _mm256_max_epi32(partial, rank),
+                })
+            })
+        }
+    }
+    #[inline(always)]
+    unsafe fn larger_magnitude(self, x: Pair) -> Pair {
+        // SAFETY: the trait's.
+        unsafe {
+            self.map(x, |worst, x| {
+                let magnitude = _mm256_and_si256(_mm256_castps_si256(x), _mm256_set1_epi32(i32::MAX));
+                _mm256_castsi256_ps(_mm256_max_epu32(_mm256_castps_si256(worst), magnitude))
+            })
+        }
+    }
+}
