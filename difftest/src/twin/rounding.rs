@@ -67,7 +67,9 @@ pub(super) fn ulps(code: OpCode) -> f64 {
         OpCode::Exp2 => 2.06,
         OpCode::ExpM1 => 1.5,
         OpCode::Log | OpCode::Log1p => 1.0,
-        OpCode::Log2 | OpCode::Log10 => 1.0,
+        OpCode::Log2 => 1.0,
+        // Not measured over all inputs; CUDA promises 2, and 1.08 was seen.
+        OpCode::Log10 => 2.0,
         OpCode::Sqrt => 1.0,
         OpCode::Rsqrt => 1.6,
         OpCode::Sin | OpCode::Cos => 1.6,
