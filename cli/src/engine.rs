@@ -353,10 +353,17 @@ impl Opened {
             cancel: interrupt::flag(),
             progress: &|_| {},
         };
-        Ok(self
-            .prepare(launch, options)?
-            .run(&mut memory, &control)?
-            .findings)
+        let prepared = self.prepare(launch, options)?;
+        let mut outcome = prepared.run(&mut memory, &control)?;
+        if outcome.asks_for_births() {
+            prepared.births(
+                &mut outcome,
+                &mut self.memory_at(launch, options)?,
+                &control,
+                None,
+            )?;
+        }
+        Ok(outcome.findings)
     }
 
     /// The tensors as they are before a launch of the file.
@@ -417,7 +424,8 @@ impl Opened {
             let (mut causes, mut writers) = (Vec::new(), Noted::default());
             let mut one = match &mut engine {
                 Engine::Interpreter(prepared) => {
-                    let ran = run_one(&prepared[index], launch, &mut memory, how)?;
+                    let before = || self.memory_at(index, how.interpreter());
+                    let ran = run_one(&prepared[index], launch, &mut memory, &before, how)?;
                     (causes, writers) = (ran.causes, ran.writers);
                     ran.launched
                 }
@@ -587,16 +595,25 @@ fn cause_of(prepared: &Prepared<'_>, writers: &Noted, finding: &Finding) -> Opti
     prepared.cause_of(writers, &tensor.name, finding.element.as_deref()?)
 }
 
-fn run_one(prepared: &Prepared<'_>, launch: &Launch, memory: &mut Memory, how: &How<'_>) -> Result<Ran> {
+/// The tensors as they were before a launch.
+type Before<'a> = dyn Fn() -> std::result::Result<Memory, Box<Error>> + 'a;
+
+fn run_one(
+    prepared: &Prepared<'_>,
+    launch: &Launch,
+    memory: &mut Memory,
+    before_launch: &Before<'_>,
+    how: &How<'_>,
+) -> Result<Ran> {
     let Some(repeats) = how.options.repeat else {
-        return run_once(prepared, launch, memory, how);
+        return run_once(prepared, launch, memory, Some(before_launch), how);
     };
     let before = Snapshot::of(memory)?;
-    let mut ran = run_once(prepared, launch, memory, how)?;
+    let mut ran = run_once(prepared, launch, memory, None, how)?;
     let mut times = Vec::new();
     while times.len() < repeats as usize && !ran.launched.interrupted {
         before.restore(memory);
-        ran = run_once(prepared, launch, memory, how)?;
+        ran = run_once(prepared, launch, memory, None, how)?;
         times.push(ran.launched.elapsed_s);
     }
     times.sort_by(f64::total_cmp);
@@ -646,7 +663,14 @@ impl Snapshot {
     }
 }
 
-fn run_once(prepared: &Prepared<'_>, launch: &Launch, memory: &mut Memory, how: &How<'_>) -> Result<Ran> {
+/// Runs a launch; births that only a run from the beginning can tell are looked for if it can be had.
+fn run_once(
+    prepared: &Prepared<'_>,
+    launch: &Launch,
+    memory: &mut Memory,
+    before: Option<&Before<'_>>,
+    how: &How<'_>,
+) -> Result<Ran> {
     let chosen = match how.options.programs.is_empty() {
         true => None,
         false => Some(again::chosen(&how.options.programs, prepared.programs())?),
@@ -668,7 +692,10 @@ fn run_once(prepared: &Prepared<'_>, launch: &Launch, memory: &mut Memory, how: 
         let outcome = prepared.run_which(memory, &control, which);
         (outcome, started.elapsed())
     });
-    let outcome = outcome?;
+    let mut outcome = outcome?;
+    if let Some(before) = before.filter(|_| outcome.asks_for_births()) {
+        prepared.births(&mut outcome, &mut before()?, &control, chosen.as_deref())?;
+    }
     let mut notes = Vec::new();
     if let Some(chosen) = &chosen {
         notes.push(format!(

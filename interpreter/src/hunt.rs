@@ -6,9 +6,10 @@
 //! is stored as what it was born as. What comes out of memory, constants, selections and shape operations never gives
 //! birth.
 //!
-//! Left out: kernels that read what they store, or use atomics, whose programs cannot be run again on what the
-//! launch left; stores of 8-bit floats; programs beyond the lowest few.
+//! Left out: sums that an atomic makes in memory; stores of 8-bit floats; programs beyond the lowest few. How programs are
+//! run again is in [`crate::births`].
 
+use crate::access::Access;
 use crate::frame::{Slot, Tile};
 use crate::kind::Kind;
 use crate::kind::Lane;
@@ -18,6 +19,7 @@ use crate::num::float::{Bf16, F8E4M3, F8E4M3B11Fnuz, F8E4M3Fnuz, F8E5M2, F8E5M2F
 use crate::print;
 use crate::simd::FlatLoop;
 use crate::steps::dot::Batch;
+use crate::steps::memory::is_active;
 use crate::taint::{self, BirthDetail};
 use crate::tape::{Inst, Tape, What};
 use std::collections::BTreeSet;
@@ -41,6 +43,11 @@ impl Suspects {
                 self.0.pop_last();
             }
         }
+    }
+
+    /// Drops programs after `last`.
+    pub fn cut(&mut self, last: u64) {
+        self.0.retain(|&program| program <= last);
     }
 
     /// Adds another worker's.
@@ -89,6 +96,38 @@ pub fn has_special(machine: &Machine<'_>, slot: Slot, kind: Kind, lanes: usize) 
         Kind::F64 => scan!(u64, 0x7ff0_0000_0000_0000),
         _ => false,
     }
+}
+
+/// Notes the program if an active lane that goes to memory is a NaN or an infinity.
+#[inline]
+pub fn suspect(machine: &mut Machine<'_>, access: Access, value: Slot, kind: Kind) {
+    if machine.context.memory.specials && kind.is_float() && has_special(machine, value, kind, access.lanes) {
+        note(machine, access, value, kind);
+    }
+}
+
+#[cold]
+fn note(machine: &mut Machine<'_>, access: Access, value: Slot, kind: Kind) {
+    let lanes = access.lanes;
+    if let Some(mask) = access.mask {
+        machine.frame.flatten(mask);
+    }
+    let special = |lane: usize| {
+        is_active(machine, access.mask, lanes, lane)
+            && !float(print::bits(&machine.frame, value, kind, lanes, lane), kind).is_finite()
+    };
+    if (0..lanes).any(special) {
+        machine.sink.suspects.add(machine.linear);
+    }
+}
+
+/// True unless a lane was born as a NaN or an infinity and is none any more.
+pub fn is_still(machine: &Machine<'_>, value: Slot, kind: Kind, lanes: usize, lane: usize) -> bool {
+    let birth = machine.taint.get(value).map_or(0, |births| births.lane(lane));
+    machine.taint.special(birth).is_none_or(|born| {
+        let now = float(print::bits(&machine.frame, value, kind, lanes, lane), kind);
+        now.is_nan() == born.is_nan() && !now.is_finite()
+    })
 }
 
 /// A float of any kind.

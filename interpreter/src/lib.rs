@@ -11,6 +11,7 @@
 pub mod access;
 pub mod ahead;
 pub mod analysis;
+pub mod births;
 pub mod checks;
 pub mod exact;
 pub mod explain;
@@ -48,7 +49,6 @@ pub mod tensor_memory;
 pub use tilescope_launch::view;
 pub mod written;
 
-use rayon::prelude::*;
 use std::sync::atomic::AtomicBool;
 use tilescope_diagnostics::{Check, CheckSet, Error, Finding, Printed, Result};
 use tilescope_ir::attrs::{ReduceKind, RmwKind};
@@ -134,6 +134,10 @@ pub struct Outcome {
     pub findings: Vec<Finding>,
     /// For each finding, where it was made, if that can be explained ([`Prepared::explain`]).
     pub causes: Vec<Option<explain::Cause>>,
+    /// Where each finding stands among the others.
+    orders: Vec<report::Order>,
+    /// Programs that stored a NaN or an infinity, and were not looked at again yet.
+    suspects: hunt::Suspects,
     /// Which program wrote what, where that was noted to find races.
     pub writers: races::Noted,
     /// True when there were more than `max_findings`.
@@ -144,6 +148,31 @@ pub struct Outcome {
     pub programs: u64,
     /// True when the run was cancelled.
     pub interrupted: bool,
+}
+
+impl Outcome {
+    /// Adds findings to their places, as far as there is room.
+    fn add(&mut self, found: Vec<report::Found>, most: usize) {
+        let known = self
+            .findings
+            .drain(..)
+            .zip(self.causes.drain(..))
+            .zip(self.orders.drain(..));
+        let known = known.map(|((finding, cause), order)| report::Found {
+            order,
+            finding,
+            cause,
+        });
+        let mut all: Vec<report::Found> = known.chain(found).collect();
+        // Those of the whole launch stay in their order.
+        all.sort_by_key(|one| one.order);
+        self.findings_cut |= all.len() > most;
+        for one in all.into_iter().take(most) {
+            self.findings.push(one.finding);
+            self.causes.push(one.cause);
+            self.orders.push(one.order);
+        }
+    }
 }
 
 /// The tape that a launch is run with.
@@ -232,7 +261,7 @@ impl<'m> Prepared<'m> {
         let mut memory = access::Memory::new(self.launch, storage, checks, control.cancel);
         memory.watch_reads(self.launch, &self.tape);
         memory.poison = self.options.poison;
-        memory.specials = checks.any(BIRTHS) && self.is_repeatable();
+        memory.specials = checks.any(BIRTHS);
         if checks.any(RACES) {
             memory.races = races::Watch::new(races::watched(&self.tape.touched, self.programs()));
         }
@@ -265,7 +294,8 @@ impl<'m> Prepared<'m> {
             true => self.races(&mut context, &mut ran, limits),
             false => Vec::new(),
         };
-        let hunts = !ran.interrupted && !ran.sink.suspects.is_empty();
+        let suspected = !ran.interrupted && !ran.sink.suspects.is_empty();
+        let hunts = suspected && self.is_repeatable();
         let stepping = match hunts {
             true => Some(tape(self.module, self.kernel, self.launch, self.stepping())?),
             false => None,
@@ -289,13 +319,10 @@ impl<'m> Prepared<'m> {
             .filter(|_| checks.contains(Check::TargetLimit))
         {
             let refused = checks::target_limit::findings(&reporter, target);
-            found.extend(refused.into_iter().map(|finding| (finding, None)));
+            found.extend(refused.into_iter().map(report::Found::of_launch));
         }
-        found.retain(|(finding, _)| checks.contains(finding.check));
+        found.retain(|one| checks.contains(one.finding.check));
         let prints = reporter.prints(&ran.sink);
-        let findings_cut = found.len() > self.options.max_findings;
-        found.truncate(self.options.max_findings);
-        let (findings, causes) = found.into_iter().unzip();
         for (allocation, log) in storage.allocations.iter_mut().zip(&mut ran.sink.written) {
             if let Some(log) = log {
                 std::mem::take(&mut allocation.written)
@@ -304,15 +331,22 @@ impl<'m> Prepared<'m> {
                 allocation.written = log.ranges().to_vec();
             }
         }
-        Ok(Outcome {
-            findings,
-            causes,
+        let mut outcome = Outcome {
+            findings: Vec::new(),
+            causes: Vec::new(),
+            orders: Vec::new(),
+            suspects: match suspected {
+                true => std::mem::take(&mut ran.sink.suspects),
+                false => hunt::Suspects::default(),
+            },
             writers: std::mem::take(&mut ran.sink.noted),
-            findings_cut,
+            findings_cut: false,
             prints,
             programs: ran.programs,
             interrupted: ran.interrupted,
-        })
+        };
+        outcome.add(found, self.options.max_findings);
+        Ok(outcome)
     }
 
     /// True if a program can be run again on what the launch left: otherwise, what is read after it is written would
@@ -321,38 +355,6 @@ impl<'m> Prepared<'m> {
         let touched = &self.tape.touched;
         let apart = touched.stored.both(touched.loaded).is_empty() && touched.updated.is_empty();
         apart && self.tape.order != tape::Order::Cooperative
-    }
-
-    /// Runs programs that stored a NaN or an infinity again, to see which operations made it.
-    ///
-    /// The places of the stepping tape are those of the other: both come from the same operations in the same order.
-    fn hunt<'r>(
-        &self,
-        mut memory: access::Memory<'r>,
-        tape: &'r tape::Tape,
-        sink: &mut sink::Sink,
-    ) -> access::Memory<'r> {
-        let hunt = std::sync::Arc::new(hunt::Hunt::new(self.module, tape));
-        // Nothing is stored.
-        memory.compare = Some(races::Compare::default());
-        memory.races = races::Watch::default();
-        memory.specials = false;
-        let (max_steps, cpu) = (self.options.max_steps, self.options.cpu);
-        let context = machine::Context::new(tape, self.launch.grid, memory, max_steps, cpu);
-        let programs: Vec<u64> = std::mem::take(&mut sink.suspects).programs().collect();
-        let hunted = programs.into_par_iter();
-        let all: Vec<sink::Sink> = hunted
-            .map(|program| schedule::run_hunting(&context, program, &hunt))
-            .collect();
-        for mut found in all {
-            found
-                .entries
-                .retain(|key, _| matches!(key.check, Check::NanBorn | Check::InfBorn));
-            let mut births = sink::Sink::default();
-            births.entries = found.entries;
-            sink.merge(births);
-        }
-        context.memory
     }
 
     fn stepping(&self) -> Options {

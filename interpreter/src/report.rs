@@ -7,7 +7,7 @@ use crate::frame::Tensor;
 use crate::races::Race;
 use crate::sink::{Entry, Key, Sink};
 use crate::tape::{At, Origin, Tape, What};
-use tilescope_diagnostics::{Finding, Frame, Location, Printed, TensorRef};
+use tilescope_diagnostics::{Check, Finding, Frame, Location, Printed, TensorRef};
 use tilescope_ir::{Family, FuncId, LocId, Module, OpCode};
 use tilescope_launch::Launch;
 
@@ -25,45 +25,69 @@ pub struct Reporter<'r> {
     pub memory: &'r Memory<'r>,
 }
 
+/// Where a finding stands in a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Order(u64, At, Option<(Check, Tensor)>);
+
+impl Order {
+    /// Of a whole launch: after all others.
+    const LAST: Order = Order(u64::MAX, At(u32::MAX), None);
+}
+
+/// A finding with its place in the report.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// By first program, position, check and tensor.
+    pub order: Order,
+    /// What the author is told.
+    pub finding: Finding,
+    /// What is to be known for its explanation.
+    pub cause: Option<Cause>,
+}
+
+impl Found {
+    /// Of a whole launch.
+    pub fn of_launch(finding: Finding) -> Found {
+        Found {
+            order: Order::LAST,
+            finding,
+            cause: None,
+        }
+    }
+}
+
 impl Reporter<'_> {
     /// All findings, sorted by first program, then position; those of the whole launch come last.
     pub fn findings(&self, sink: &mut Sink, races: &[(Race, bool)], whole: bool) -> Vec<Finding> {
         let found = self.found(sink, races, whole).into_iter();
-        found.map(|(finding, _)| finding).collect()
+        found.map(|one| one.finding).collect()
     }
 
     /// All findings in the same order, with what is to be known for their explanation.
     ///
     /// Races come with whether all programs write equal bytes and none reads them.
-    pub fn found(
-        &self,
-        sink: &mut Sink,
-        races: &[(Race, bool)],
-        whole: bool,
-    ) -> Vec<(Finding, Option<Cause>)> {
-        let entries = sink.entries.iter().map(|(key, entry)| {
-            let order = (entry.linear, key.at, key.check, key.tensor);
-            (order, (checks::finding(self, key, entry), Cause::of(key, entry)))
+    pub fn found(&self, sink: &mut Sink, races: &[(Race, bool)], whole: bool) -> Vec<Found> {
+        let entries = sink.entries.iter().map(|(key, entry)| Found {
+            order: Order(entry.linear, key.at, Some((key.check, key.tensor))),
+            finding: checks::finding(self, key, entry),
+            cause: Cause::of(key, entry),
         });
         let races = races.iter().map(|(race, equal)| {
             let finding = checks::race::finding(self, race, *equal);
-            let order = (
-                u64::from(race.programs.0),
-                race.later.at,
-                finding.check,
-                race.later.tensor,
-            );
-            let cause = Cause::of_race(finding.check, race);
-            (order, (finding, Some(cause)))
+            let kind = (finding.check, race.later.tensor);
+            Found {
+                order: Order(u64::from(race.programs.0), race.later.at, Some(kind)),
+                cause: Some(Cause::of_race(finding.check, race)),
+                finding,
+            }
         });
-        let mut found: Vec<_> = entries.chain(races).collect();
-        found.sort_by_key(|(order, _)| *order);
-        let mut findings: Vec<_> = found.into_iter().map(|(_, found)| found).collect();
+        let mut found: Vec<Found> = entries.chain(races).collect();
+        found.sort_by_key(|one| one.order);
         if whole {
             let unwritten = checks::unwritten::findings(self, &mut sink.written);
-            findings.extend(unwritten.into_iter().map(|finding| (finding, None)));
+            found.extend(unwritten.into_iter().map(Found::of_launch));
         }
-        merge_places(findings)
+        merge_places(found)
     }
 
     /// All prints, in program order.
@@ -264,22 +288,24 @@ fn line_of_text(module: &Module, origin: &Origin) -> Option<Frame> {
 
 /// One cause, one finding: entries of one check, place and tensor that came from several instructions
 /// (a helper inlined twice at one line, an unrolled loop) are one, with the counts added.
-fn merge_places(findings: Vec<(Finding, Option<Cause>)>) -> Vec<(Finding, Option<Cause>)> {
-    let mut merged: Vec<(Finding, Option<Cause>)> = Vec::with_capacity(findings.len());
-    for (finding, cause) in findings {
-        let same = |(f, _): &&mut (Finding, Option<Cause>)| {
-            f.check == finding.check
-                && f.location == finding.location
-                && f.location.is_some()
-                && f.tensor == finding.tensor
+fn merge_places(found: Vec<Found>) -> Vec<Found> {
+    let mut merged: Vec<Found> = Vec::with_capacity(found.len());
+    for one in found {
+        let finding = &one.finding;
+        let same = |known: &&mut Found| {
+            known.finding.check == finding.check
+                && known.finding.location == finding.location
+                && known.finding.location.is_some()
+                && known.finding.tensor == finding.tensor
         };
         match merged.iter_mut().find(same) {
-            Some((first, _)) => {
+            Some(first) => {
+                let first = &mut first.finding;
                 first.count += finding.count;
                 first.count_at_least |= finding.count_at_least;
                 first.severity = first.severity.max(finding.severity);
             }
-            None => merged.push((finding, cause)),
+            None => merged.push(one),
         }
     }
     merged

@@ -80,11 +80,8 @@ pub fn run_chosen(
         cut: false,
         races: Found::default(),
     };
-    for neighbours in programs.chunk_by(|a, b| a + 1 == *b) {
-        let (Some(&first), Some(&last)) = (neighbours.first(), neighbours.last()) else {
-            continue;
-        };
-        let ran = run_some(context, first..last + 1, limits, progress)?;
+    for stretch in stretches(programs) {
+        let ran = run_some(context, stretch, limits, progress)?;
         all.sink.merge(ran.sink);
         all.programs += ran.programs;
         all.interrupted |= ran.interrupted;
@@ -94,6 +91,13 @@ pub fn run_chosen(
         }
     }
     Ok(all)
+}
+
+/// Programs, rising, as stretches of neighbours.
+pub fn stretches(programs: &[u64]) -> Vec<Range<u64>> {
+    let neighbours = programs.chunk_by(|a, b| a + 1 == *b);
+    let stretch = |chunk: &[u64]| Some(*chunk.first()?..*chunk.last()? + 1);
+    neighbours.filter_map(stretch).collect()
 }
 
 /// Runs one program alone, to see which operations make NaN or infinities; gives what was found.
@@ -116,12 +120,12 @@ fn resume(machine: &mut Machine<'_>, position: u32) -> Result<Rest, Stop> {
 /// Runs programs that wait for each other, in the order that they have in a launch, each by `drive`.
 pub fn run_watched(
     context: &Context<'_>,
-    count: u64,
+    programs: Range<u64>,
     limits: Limits,
     drive: &mut Drive<'_>,
 ) -> Result<Ran, String> {
     let cut = Cut(AtomicU64::new(u64::MAX));
-    cooperative(context, &mut (0..count), limits, &cut, &|_| {}, None, drive)
+    cooperative(context, &mut { programs }, limits, &cut, &|_| {}, None, drive)
 }
 
 /// Runs all programs on one worker, in an order drawn by a seed.

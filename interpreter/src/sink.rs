@@ -283,6 +283,7 @@ impl Sink {
             entry.at_least = key.check != Check::StepLimit;
             entry.severe = entry.severe.filter(|&program| program <= last);
         }
+        self.suspects.cut(last);
         self.prints.retain(|print| print.linear <= last);
     }
 

@@ -283,7 +283,7 @@ fn report(machine: &mut Machine<'_>, birth: Birth, lane: u32, count: u64, how: U
         return;
     };
     // What is special is reported where it reaches memory.
-    if matches!(record.detail, BirthDetail::Special(..)) && how != Use::Stored {
+    if matches!(record.detail, BirthDetail::Special(..)) && !matches!(how, Use::Stored | Use::Atomic) {
         return;
     }
     record.reported = true;

@@ -4,8 +4,9 @@
 
 use crate::report::Reporter;
 use crate::sink::{Entry, Key};
-use crate::tape::{At, What};
+use crate::tape::{At, Origin, What};
 use tilescope_diagnostics::{Check, Finding, Value};
+use tilescope_ir::Family;
 
 /// The finding of a birth; `operands` are those of the lane, as far as they have one.
 pub fn finding(
@@ -32,10 +33,24 @@ pub fn finding(
         true => format!("a step of a reduction or scan ({name})"),
         false => name.to_string(),
     };
-    let message = match key.check {
-        Check::NanBorn => format!("{name}{of} is NaN, and it is stored"),
-        _ => format!("{name}{of} is {value}, and it is stored"),
+    let is = match key.check {
+        Check::NanBorn => String::from("NaN"),
+        _ => value.to_string(),
     };
+    let atomic = match reporter.origin(used) {
+        Origin {
+            func,
+            what: What::Op(op),
+            ..
+        } => reporter.module.funcs[func].ops[op].code.info().family == Family::Atomic,
+        _ => false,
+    };
+    let fate = if atomic {
+        "an atomic takes it to memory"
+    } else {
+        "it is stored"
+    };
+    let message = format!("{name}{of} is {is}, and {fate}");
     let mut finding = reporter.start(key, entry, message);
     // Only some programs were looked at.
     finding.count_at_least = true;

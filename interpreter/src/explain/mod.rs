@@ -264,7 +264,7 @@ impl Prepared<'_> {
                     _ => Err(Stop::Interrupted),
                 }
             };
-            schedule::run_watched(&context, self.programs(), limits, &mut drive).map_err(unable)?;
+            schedule::run_watched(&context, 0..self.programs(), limits, &mut drive).map_err(unable)?;
             all.extend(watches.into_values().flat_map(|watch| watch.seen));
             return Ok(all);
         }

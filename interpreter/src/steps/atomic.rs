@@ -20,6 +20,7 @@ use self::poll::{BeginPoll, Poll};
 use crate::access::{self, Access, Piece};
 use crate::exact;
 use crate::frame::{Provenance, Slot, Tensor};
+use crate::hunt;
 use crate::kind::{Kind, Lane};
 use crate::lanes::Signless;
 use crate::lower::Lower;
@@ -426,6 +427,7 @@ impl Step for Modify {
             use_unwritten(machine, access);
         }
         begin(machine, access, self.orders);
+        hunt::suspect(machine, access, inst.ins[1], self.elem);
         let mut out = inst.outs.first().copied();
         // In parallel nobody reads the old values ([`order`]).
         if let (Some(slot), Order::Parallel | Order::Logged) = (out, machine.context.tape.order) {
@@ -438,7 +440,7 @@ impl Step for Modify {
     }
 
     fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
-        use_operands(inst, machine, &inst.ins[..2], inst.ins.get(2).copied());
+        use_operands(inst, machine, &inst.ins[..2], inst.ins.get(2).copied(), self.elem);
     }
 }
 
@@ -496,7 +498,7 @@ fn use_unwritten(machine: &mut Machine<'_>, access: Access) {
 }
 
 /// Uses of an atomic: the mask, and its operands' active lanes. What it gives is defined.
-fn use_operands(inst: &Inst, machine: &mut Machine<'_>, operands: &[Slot], mask: Option<Slot>) {
+fn use_operands(inst: &Inst, machine: &mut Machine<'_>, operands: &[Slot], mask: Option<Slot>, elem: Kind) {
     let lanes = inst.lanes(machine);
     if let Some(mask) = mask {
         taint::use_lanes(machine, mask, lanes, Use::Mask, |_, _| true);
@@ -509,6 +511,7 @@ fn use_operands(inst: &Inst, machine: &mut Machine<'_>, operands: &[Slot], mask:
         };
         taint::use_lanes(machine, slot, lanes, how, |m, lane| {
             is_active(m, mask, lanes, lane)
+                && (how == Use::Address || hunt::is_still(m, slot, elem, lanes, lane))
         });
     }
     for &out in &inst.outs {
@@ -556,7 +559,7 @@ impl Step for CompareAndSwap {
     }
 
     fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
-        use_operands(inst, machine, &inst.ins, None);
+        use_operands(inst, machine, &inst.ins, None, self.elem);
     }
 }
 
@@ -583,7 +586,7 @@ impl Step for AtomicLoad {
     }
 
     fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
-        use_operands(inst, machine, &inst.ins[..1], inst.ins.get(1).copied());
+        use_operands(inst, machine, &inst.ins[..1], inst.ins.get(1).copied(), self.elem);
     }
 }
 
@@ -604,13 +607,14 @@ impl Step for AtomicStore {
         let mask = inst.ins.get(2).copied();
         let access = access(inst, machine, AccessKind::Atomic, mask, self.elem);
         begin(machine, access, self.orders);
+        hunt::suspect(machine, access, inst.ins[1], self.elem);
         with_width!(self.elem, T => access::store::<T>(machine, access, inst.ins[1]));
         ordered::release(machine, access, self.orders, false, |_| true);
         Ok(Flow::Next)
     }
 
     fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
-        use_operands(inst, machine, &inst.ins[..2], inst.ins.get(2).copied());
+        use_operands(inst, machine, &inst.ins[..2], inst.ins.get(2).copied(), self.elem);
     }
 }
 

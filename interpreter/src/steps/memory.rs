@@ -14,7 +14,6 @@ use crate::machine::{Flow, Machine, Stop};
 use crate::optimise::formula::Rule;
 use crate::optimise::place::Plain;
 use crate::poison::{self, Poison};
-use crate::print;
 use crate::races::Touch;
 use crate::sink::AccessKind;
 use crate::steps::symbolic;
@@ -290,38 +289,6 @@ pub struct Store {
 }
 
 impl Store {
-    /// Notes the program if an active lane is a NaN or an infinity.
-    #[cold]
-    fn suspect(&self, machine: &mut Machine<'_>, access: Access, value: Slot) {
-        let lanes = access.lanes;
-        if let Some(mask) = access.mask {
-            machine.frame.flatten(mask);
-        }
-        let special = |lane: usize| {
-            is_active(machine, access.mask, lanes, lane)
-                && !hunt::float(
-                    print::bits(&machine.frame, value, self.kind, lanes, lane),
-                    self.kind,
-                )
-                .is_finite()
-        };
-        if (0..lanes).any(special) {
-            machine.sink.suspects.add(machine.linear);
-        }
-    }
-
-    /// True unless the lane was a NaN or an infinity once and is none any more.
-    fn is_still(&self, machine: &Machine<'_>, value: Slot, lanes: usize, lane: usize) -> bool {
-        let birth = machine.taint.get(value).map_or(0, |births| births.lane(lane));
-        machine.taint.special(birth).is_none_or(|born| {
-            let now = hunt::float(
-                print::bits(&machine.frame, value, self.kind, lanes, lane),
-                self.kind,
-            );
-            now.is_nan() == born.is_nan() && !now.is_finite()
-        })
-    }
-
     fn accessed(&self, inst: &Inst, machine: &Machine<'_>) -> Access {
         Access {
             kind: AccessKind::Store,
@@ -347,12 +314,7 @@ impl Step for Store {
         let access = self.accessed(inst, machine);
         exact::look(machine, access);
         let value = inst.ins[inst.ins.len() - 1];
-        if machine.context.memory.specials
-            && self.kind.is_float()
-            && hunt::has_special(machine, value, self.kind, access.lanes)
-        {
-            self.suspect(machine, access, value);
-        }
+        hunt::suspect(machine, access, value, self.kind);
         with_width!(self.kind, T => access::store::<T>(machine, access, value));
         if self.kind == Kind::Ptr {
             stored::note(machine, access, value);
@@ -377,7 +339,9 @@ impl Step for Store {
         let faults = self.accessed(inst, machine).checked(machine, |_, _| {});
         taint::use_lanes(machine, value, lanes, Use::Stored, |m, lane| {
             let is_faulty = || faults.binary_search_by_key(&lane, |fault| fault.lane).is_ok();
-            is_active(m, mask, lanes, lane) && !is_faulty() && self.is_still(m, value, lanes, lane)
+            is_active(m, mask, lanes, lane)
+                && !is_faulty()
+                && hunt::is_still(m, value, self.kind, lanes, lane)
         });
     }
 }

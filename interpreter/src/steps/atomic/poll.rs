@@ -97,7 +97,7 @@ impl Step for Poll {
     }
 
     fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {
-        use_operands(inst, machine, &inst.ins[..2], None);
+        use_operands(inst, machine, &inst.ins[..2], None, self.elem);
         if let Some(&limit) = inst.ins.get(5) {
             taint::use_lanes(machine, limit, 1, Use::Condition, |_, _| true);
         }
