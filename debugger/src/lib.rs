@@ -40,5 +40,5 @@ pub use reply::{
     BreakpointView, Listing, OpView, Position, Reason, Reply, Stopped, Touch, TouchKind, Touched, Variable,
     WhyStep, Writer,
 };
-pub use session::{Opening, Options, Session, looks_for};
+pub use session::{Opening, Options, Session};
 pub use values::{Lane, LaneState, Summary, TensorWindow, TileWindow, ValueKey, Window};

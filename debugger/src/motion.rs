@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use tilescope_diagnostics::{Error, Result};
+use tilescope_diagnostics::{Check, Error, Finding, Result};
 use tilescope_interpreter::sink::Key;
 
 use crate::breakpoints::{Breakpoints, Hit};
@@ -526,7 +526,7 @@ impl Session {
         let wanted = self.report(|reporter| reporter.findings(&mut alone, &[], false));
         let all = self.findings();
         let found = wanted.into_iter().next().and_then(|wanted| {
-            let same = |f: &tilescope_diagnostics::Finding| {
+            let same = |f: &Finding| {
                 f.check == wanted.check && f.location == wanted.location && f.tensor == wanted.tensor
             };
             let index = all.iter().position(same)?;
@@ -599,6 +599,9 @@ impl Session {
     }
 
     fn goto_finding(&mut self, number: u64) -> Result<Stopped> {
+        if let Some((own, finding)) = self.brought.clone().filter(|(own, _)| *own == number) {
+            return self.goto_brought(own, finding);
+        }
         let index = usize::try_from(number).ok().and_then(|n| n.checked_sub(1));
         let mut findings = self.findings();
         let known = index.is_some_and(|index| index < findings.len());
@@ -621,13 +624,7 @@ impl Session {
         };
         let finding = finding.clone();
         let key = self.key_of(&finding);
-        self.rewind()?;
-        self.history.cut(0);
-        self.moves.clear();
-        let grid = self.engine.launch.grid;
-        let linear =
-            u64::from(program[0]) + grid[0] * (u64::from(program[1]) + grid[1] * u64::from(program[2]));
-        self.go_to_program(linear)?;
+        self.begin_again_at(program)?;
         let mut reached = false;
         let how = Walk {
             max: u64::MAX,
@@ -650,8 +647,78 @@ impl Session {
         Ok(stopped)
     }
 
+    /// Goes to the start of a program, as if nothing had run but those before it.
+    fn begin_again_at(&mut self, program: [u32; 3]) -> Result<()> {
+        self.rewind()?;
+        self.history.cut(0);
+        self.moves.clear();
+        let [x, y, z] = program.map(u64::from);
+        let grid = self.engine.launch.grid;
+        self.go_to_program(x + grid[0] * (y + grid[1] * z))
+    }
+
+    /// Goes behind the operation of a finding that this session does not make itself: of a race, to the access of the
+    /// second program that touches the element; else to the first time that its program is there.
+    fn goto_brought(&mut self, number: u64, finding: Finding) -> Result<Stopped> {
+        let (Some(program), Some(place)) = (finding.program, finding.location.clone()) else {
+            return Err(Error::input(
+                "this finding is about the whole launch: no operation made it",
+            ));
+        };
+        let is_race = matches!(
+            finding.check,
+            Check::RaceWriteWrite | Check::RaceReadWrite | Check::BenignRace
+        );
+        let tensor = finding.tensor.as_ref().filter(|_| is_race);
+        let tensors = &self.engine.launch.tensors;
+        let touched = tensor.and_then(|tensor| {
+            let known = tensors.iter().find(|known| known.name == tensor.name)?;
+            let start = u64::try_from(finding.byte_offset?).ok()?;
+            Some((known.allocation.0 as usize, start..start + 1))
+        });
+        self.begin_again_at(program)?;
+        let mut reached = false;
+        let how = Walk {
+            max: u64::MAX,
+            yields: false,
+            record: true,
+        };
+        self.walk(how, &mut |code, arrival| {
+            let is_there = arrival
+                .last
+                .and_then(|last| code.location(last))
+                .is_some_and(|here| {
+                    here.frame.file == place.frame.file && here.frame.line == place.frame.line
+                });
+            reached = is_there
+                && touched.as_ref().is_none_or(|(allocation, bytes)| {
+                    let bytes = std::slice::from_ref(bytes);
+                    arrival
+                        .accesses
+                        .iter()
+                        .any(|access| access.touches(*allocation, bytes))
+                });
+            reached
+        });
+        let note = match (reached, is_race) {
+            (false, _) => "this program did not come there alone: it may depend on what others do",
+            (true, true) => {
+                "the session looks for no races: this is the second access, the finding says who made the first"
+            }
+            (true, false) => {
+                "the session does not look for this: here its program is at the operation for the first time"
+            }
+        };
+        let mut stopped = self.stopped(Reason::Finding {
+            number: number as usize,
+            finding: Box::new(finding),
+        });
+        stopped.notes.push(String::from(note));
+        Ok(stopped)
+    }
+
     /// The key under which a finding was noted.
-    fn key_of(&mut self, finding: &tilescope_diagnostics::Finding) -> Option<Key> {
+    fn key_of(&mut self, finding: &Finding) -> Option<Key> {
         let sink = self.sink();
         let keys: Vec<Key> = sink.entries.keys().copied().collect();
         keys.into_iter()

@@ -70,8 +70,8 @@ impl Default for Options {
     }
 }
 
-/// True for checks that a session makes; the others need all programs at once, or a second run of some.
-pub fn looks_for(check: Check) -> bool {
+/// True for checks that a session looks for; the others need all programs at once, or a second run of some.
+fn looks_for(check: Check) -> bool {
     !matches!(
         check,
         Check::RaceWriteWrite
@@ -101,6 +101,8 @@ pub struct Session {
     pub(crate) moved_from: u64,
     /// The tape of the fast path, made when it is first needed.
     pub(crate) fast: Option<Tape>,
+    /// What another run found, and this session does not look for, with the number that it has here.
+    pub(crate) brought: Option<(u64, Finding)>,
 }
 
 impl Session {
@@ -142,6 +144,7 @@ impl Session {
             seen: None,
             moved_from: 0,
             fast: None,
+            brought: None,
         };
         session.begin();
         Ok(session)
@@ -365,6 +368,18 @@ impl Session {
             f.check == wanted.check && f.location == wanted.location && f.tensor == wanted.tensor
         };
         Ok(findings.iter().position(same).map(|index| index as u64 + 1))
+    }
+
+    /// Takes in what another run of the launch found and this session does not look for (a race, say); gives the number
+    /// by which [`Command::GotoFinding`] goes to its program and operation. One at a time.
+    ///
+    /// # Errors
+    /// The launch cannot be run to its end.
+    pub fn bring(&mut self, finding: Finding) -> Result<u64> {
+        self.run_to_end()?;
+        let number = self.findings().len() as u64 + 1;
+        self.brought = Some((number, finding));
+        Ok(number)
     }
 
     /// What the kernel has printed up to now, in program order.

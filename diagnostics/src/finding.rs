@@ -110,6 +110,8 @@ pub struct Finding {
     pub help: Option<String>,
     /// How the faulty value was computed, from the arguments on.
     pub chain: Vec<Chain>,
+    /// Why the chain does not go back to the arguments, where it does not for want of memory or time.
+    pub chain_end: Option<String>,
     /// The command that opens the debugger at this place, where there is one.
     pub debug: Option<String>,
     /// What silences it, in a finding that is not to be reported.
@@ -233,6 +235,7 @@ impl Finding {
             operands: Vec::new(),
             help: None,
             chain: Vec::new(),
+            chain_end: None,
             debug: None,
             suppressed: None,
         }

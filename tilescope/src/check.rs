@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use tilescope_diagnostics::{CheckSet, Error, Launched, Severity};
+use tilescope_interpreter::explain::Replay;
 use tilescope_interpreter::{Control, Options, Prepared};
 use tilescope_ir::{FuncId, Module};
 use tilescope_launch::{
@@ -148,7 +149,9 @@ impl Launcher {
             checks,
             ..self.options
         };
-        let mut launched = run_on(module, function, launch, &mut memory, options)?;
+        let before = || bound.allocate(&data, u64::MAX);
+        let shown = self.max_findings;
+        let mut launched = run_on(module, function, launch, (&mut memory, &before), (options, shown))?;
         write_back(args, launch, &memory);
         let fails = launched.findings.iter().any(|f| f.severity >= self.denied);
         launched.findings_cut |= launched.findings.len() > self.max_findings;
@@ -284,12 +287,26 @@ fn bind(kernel: &Kernel, grid: &Grid, args: &mut [Arg<'_>]) -> Result<(Bound, Gi
     Ok((file.bind(&[signature], &Overrides::default())?, data))
 }
 
+/// An operation as a kernel in Rust calls it.
+fn in_rust(op: &str) -> &str {
+    match op {
+        "tt.get_program_id" => "k.program_id",
+        "tt.get_num_programs" => "k.num_programs",
+        "tt.load" => "k.load",
+        op => op,
+    }
+}
+
+/// Values that are told of what led to a finding, as `tilescope check` tells.
+const STEPS: usize = 8;
+
+/// `before` makes the arrays as they were.
 fn run_on(
     module: &Module,
     function: FuncId,
     launch: &Launch,
-    memory: &mut Memory,
-    options: Options,
+    (memory, before): (&mut Memory, &dyn Fn() -> tilescope_diagnostics::Result<Memory>),
+    (options, shown): (Options, usize),
 ) -> Result<Launched, Refused> {
     let prepared = Prepared::new(module, function, launch, options)?;
     let cancel = AtomicBool::new(false);
@@ -297,7 +314,21 @@ fn run_on(
         cancel: &cancel,
         progress: &|_| (),
     };
-    let outcome = prepared.run(memory, &control)?;
+    let mut outcome = prepared.run(memory, &control)?;
+    if outcome.asks_for_births() {
+        prepared.births(&mut outcome, &mut before()?, &control, None)?;
+    }
+    let shown = outcome.findings.len().min(shown);
+    let replay = Replay {
+        left: memory,
+        before,
+        steps: STEPS,
+    };
+    prepared.explain(&mut outcome.findings[..shown], &outcome.causes, replay)?;
+    let steps = outcome.findings.iter_mut().flat_map(|finding| &mut finding.chain);
+    for step in steps.filter(|step| step.name.is_none()) {
+        step.name = Some(in_rust(&step.op).to_string());
+    }
     Ok(Launched {
         launch: launch.name.clone(),
         kernel: launch.kernel.clone(),

@@ -51,6 +51,7 @@ fn a_finding_shows_the_rust_line() {
         "{text}"
     );
     assert!(text.contains("program (1, 0, 0), lane [36]"), "{text}");
+    assert!(text.contains("computed: k.program_id = 1"), "{text}");
     assert!(
         text.contains("`k.store(ptr, value, offsets.lt(size))`") && !text.contains("tl."),
         "{text}"

@@ -111,7 +111,7 @@ fn session(args: &Debug) -> std::result::Result<(Arc<Opened>, Session, Option<u6
 /// The session's number of what `check` reports as its finding `number`.
 ///
 /// # Errors
-/// No such finding; one that the debugger does not look for.
+/// No such finding; one about the whole launch.
 fn own_number(
     opened: &Opened,
     session: &mut Session,
@@ -128,28 +128,17 @@ fn own_number(
         let error = Error::input(format!("there is no finding {number}: the launch has {has}"));
         return Err(error.into());
     };
-    let Some(program) = wanted.program else {
+    if wanted.program.is_none() {
         let what = wanted.check.id();
         let error = Error::input(format!(
             "finding {number} is {what}, about the whole launch: no operation made it"
         ));
         return Err(error.into());
-    };
+    }
     if let Some(own) = session.number_of(wanted)? {
         return Ok(own);
     }
-    let [x, y, z] = program;
-    let mut error = Error::input(format!(
-        "finding {number} is {}, which the debugger does not look for",
-        wanted.check.id()
-    ));
-    if let Some(location) = &wanted.location {
-        error = error.help(format!(
-            "without --finding, `break {}`, then `continue` until program ({x}, {y}, {z}) is there",
-            location.frame.line
-        ));
-    }
-    Err(error.into())
+    Ok(session.bring(wanted.clone())?)
 }
 
 fn read(script: &str) -> std::result::Result<String, String> {

@@ -38,7 +38,7 @@ fn keep_first(launched: &mut Launched, max: usize) {
     launched.findings.truncate(max);
 }
 
-/// Gives each finding that the debugger makes too the command that opens it there. Findings are numbered as they are
+/// Gives each finding that an operation made the command that opens the debugger there. Findings are numbered as they are
 /// found, so this comes before any are left out.
 fn name_debugger(
     launched: &mut Launched,
@@ -62,7 +62,7 @@ fn name_debugger(
         command.push_str(&format!(" --checks={}", quoted(&checks.list)));
     }
     let findings = launched.findings.iter_mut().enumerate();
-    let made = |finding: &Finding| finding.program.is_some() && tilescope_debugger::looks_for(finding.check);
+    let made = |finding: &Finding| finding.program.is_some() && finding.location.is_some();
     for (index, finding) in findings.filter(|(_, finding)| made(finding)) {
         finding.debug = Some(format!("{command} --finding {}", index + 1));
     }

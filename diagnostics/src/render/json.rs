@@ -193,6 +193,8 @@ struct JsonFinding<'a> {
     help: Option<&'a str>,
     chain: Vec<JsonChain<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    chain_end: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     debug: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     suppression: Option<JsonSuppression<'a>>,
@@ -238,6 +240,7 @@ fn finding(finding: &Finding) -> JsonFinding<'_> {
             .collect(),
         help: finding.help.as_deref(),
         chain: finding.chain.iter().map(chain).collect(),
+        chain_end: finding.chain_end.as_deref(),
         debug: finding.debug.as_deref(),
         suppression: finding.suppressed.as_ref().map(|by| JsonSuppression {
             file: &by.file,

@@ -333,6 +333,9 @@ fn facts(finding: &Finding, sources: &dyn Sources) -> Vec<(&'static str, String)
     if !finding.chain.is_empty() {
         facts.push(("computed", chain(finding, sources)));
     }
+    if let Some(end) = &finding.chain_end {
+        facts.push(("note", end.clone()));
+    }
     if let Some(more) = more(finding) {
         facts.push(("note", more));
     }

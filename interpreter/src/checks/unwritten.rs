@@ -56,6 +56,11 @@ struct Holes {
     row: Stripes,
     /// All rows with holes have them in these columns.
     alike: bool,
+    /// First and one past the last column of the holes of the row in work, and how many.
+    hull: (i64, i64, i64),
+    /// Holes to the end of each row, and from its beginning.
+    above: Edge,
+    below: Edge,
 }
 
 /// Indices of a dimension that are marked for patterns; where there are more, none is told.
@@ -87,6 +92,9 @@ impl Holes {
             columns: Stripes::NONE,
             row: Stripes::NONE,
             alike: true,
+            hull: (0, 0, 0),
+            above: Edge::default(),
+            below: Edge::default(),
         };
         let mut index = vec![0i64; dims.len()];
         for row in 0..outer {
@@ -106,7 +114,7 @@ impl Holes {
                     }
                 }
             }
-            holes.end_row(&index);
+            holes.end_row(&index, inner);
             for axis in (0..index.len()).rev() {
                 index[axis] += 1;
                 if index[axis] < tensor.shape[axis] {
@@ -125,12 +133,21 @@ impl Holes {
         }
         self.last = row + columns.end - 1;
         self.count += (columns.end - columns.start) as u64;
+        if self.hull.2 == 0 {
+            self.hull.0 = columns.start;
+        }
+        self.hull = (
+            self.hull.0,
+            columns.end,
+            self.hull.2 + columns.end - columns.start,
+        );
         self.row.add(columns);
     }
 
     /// The row of this index, without the column, has no more holes.
-    fn end_row(&mut self, index: &[i64]) {
+    fn end_row(&mut self, index: &[i64], inner: i64) {
         let row = std::mem::replace(&mut self.row, Stripes::NONE);
+        let (start, end, count) = std::mem::take(&mut self.hull);
         if row == Stripes::NONE {
             return;
         }
@@ -138,6 +155,9 @@ impl Holes {
             self.columns = row;
         }
         self.alike &= row == self.columns;
+        let (solid, number) = (end - start == count, index.last().copied().unwrap_or(0));
+        self.above.add(number, start, solid && end == inner);
+        self.below.add(number, end, solid && start == 0);
         self.rows += 1;
         for (marks, &i) in self.outer.iter_mut().zip(index) {
             if let Some(mark) = marks.get_mut(i as usize) {
@@ -168,6 +188,31 @@ impl Holes {
         (self.alike && rows == self.rows).then_some(chosen)
     }
 
+    /// A triangle, or stairs, of each matrix of the last two dimensions.
+    fn triangle(&self) -> Option<String> {
+        let named = match (self.above.diagonal(), self.below.diagonal()) {
+            (Some(1), _) => "the elements above the diagonal",
+            (Some(0), _) => "the diagonal and the elements above it",
+            (_, Some(0)) => "the elements below the diagonal",
+            (_, Some(1)) => "the diagonal and the elements below it",
+            _ => "",
+        };
+        if !named.is_empty() {
+            return Some(named.to_string());
+        }
+        if let Some([(row, column), (last_row, last_column)]) = self.above.stairs() {
+            return Some(format!(
+                "stairs above the diagonal: row {row} from column {column} on, to row {last_row} from column {last_column} on"
+            ));
+        }
+        let [(row, column), (last_row, last_column)] = self.below.stairs()?;
+        Some(format!(
+            "stairs below the diagonal: row {row} up to column {}, to row {last_row} up to column {}",
+            column - 1,
+            last_column - 1
+        ))
+    }
+
     fn pattern(&self, name: &str, shape: &[i64]) -> String {
         let total: i64 = shape.iter().product();
         let solid = self.last - self.first + 1 == self.count as i64;
@@ -178,11 +223,45 @@ impl Holes {
             format!("the tail from element {first:?} on")
         } else if let Some(chosen) = self.chosen(shape) {
             pattern::words(name, shape, &chosen)
+        } else if let Some(words) = self.triangle() {
+            words
         } else if solid {
             format!("elements {first:?} to {last:?}")
         } else {
             format!("the first is {first:?}, the last {last:?}")
         }
+    }
+}
+
+/// Where the holes of rows begin, or end: a straight diagonal or stairs, if they move on from row to row.
+#[derive(Debug, Clone, Copy, Default)]
+struct Edge {
+    broken: bool,
+    bent: bool,
+    first: Option<(i64, i64)>,
+    last: (i64, i64),
+}
+
+impl Edge {
+    /// A row with its edge; `fits` if all on one side of it are holes.
+    fn add(&mut self, row: i64, edge: i64, fits: bool) {
+        let first = *self.first.get_or_insert((row, edge));
+        // The first row of a matrix has none before it.
+        self.broken |= !fits || (row > self.last.0 && edge < self.last.1);
+        self.bent |= edge - row != first.1 - first.0;
+        self.last = (row, edge);
+    }
+
+    /// The first and last step, where rows differ.
+    fn stairs(&self) -> Option<[(i64, i64); 2]> {
+        let first = self.first.filter(|first| !self.broken && self.last.1 > first.1)?;
+        Some([first, self.last])
+    }
+
+    /// How far right of the diagonal the edge is in each row.
+    fn diagonal(&self) -> Option<i64> {
+        let [(row, edge), _] = self.stairs().filter(|_| !self.bent)?;
+        Some(edge - row)
     }
 }
 

@@ -6,8 +6,11 @@
 //! storing; else the launch runs again on its arguments as they were, up to that program. Which lane raced is found
 //! in the same way.
 //!
-//! A program whose replay would take more than `MOST_WORK` lanes is not explained; nor is a limit of steps or a deadlock.
+//! Of a loop that goes on for too long the variables are told, of three rounds that follow each other after `SKIPPED` operations; of
+//! a deadlock, what the waiting program reads. A program whose replay would take more than `MOST_WORK` lanes is not
+//! explained, and where a loop went round too often the chain ends early: both is said.
 
+mod endless;
 mod record;
 pub mod sources;
 mod walk;
@@ -24,7 +27,7 @@ use self::record::{Recorder, Tick};
 use self::walk::{Code, Moment};
 use crate::frame::Tensor;
 use crate::hunt::Hunt;
-use crate::machine::{Context, Machine, Rest, Stop};
+use crate::machine::{Advance, Context, Machine, Rest, Stop};
 use crate::races::Race;
 use crate::report::{Reporter, place};
 use crate::sink::{Detail, Entry, Key};
@@ -62,6 +65,10 @@ enum Look {
     Touch(u64, u32),
     /// The lane that stored last to this byte, and what it stored.
     Stored(u64, u32),
+    /// What a loop carries, in its last rounds.
+    Round,
+    /// What a program waits by read last.
+    Wait,
 }
 
 impl Cause {
@@ -78,7 +85,9 @@ impl Cause {
             Detail::Undefined { lane, how, .. } => Look::Used(lane, how),
             Detail::Condition { lane } | Detail::Hint { lane, .. } => Look::Operand(lane),
             Detail::Reread { lane, .. } => Look::Access(lane),
-            Detail::Misfit { .. } | Detail::Deadlock(_) | Detail::Steps(_) => return None,
+            Detail::Deadlock(_) => Look::Wait,
+            Detail::Steps(_) => Look::Round,
+            Detail::Misfit { .. } => return None,
         };
         Some(Cause {
             linear: entry.linear,
@@ -134,10 +143,26 @@ impl Prepared<'_> {
 }
 
 /// What is known of a cause after a replay.
+#[derive(Default)]
 struct Seen {
     chain: Vec<Chain>,
     lane: Option<u32>,
+    /// Rounds of a loop that the chain tells of.
+    rounds: u32,
+    /// Why the chain ends early.
+    end: Option<&'static str>,
 }
+
+/// Rounds of a loop without end that are told.
+const ROUNDS: u32 = 3;
+
+/// Operations of such a loop that are not watched, before the rounds that are.
+const SKIPPED: u64 = 1 << 22;
+
+const FORGOTTEN: &str =
+    "what led there is not told further: the loop went round too often for its earlier rounds to be kept";
+const TOO_LONG: &str =
+    "what led there is not told: its program would take too long to be run once more, watched";
 
 /// What a launch is replayed on.
 pub struct Replay<'a> {
@@ -191,6 +216,7 @@ impl Prepared<'_> {
                 continue;
             };
             finding.chain = seen.chain;
+            finding.chain_end = seen.end.map(String::from);
             if let (None, Some(lane)) = (&finding.lane, seen.lane) {
                 finding.lane = reporter.lane_index(cause.key.at, lane);
             }
@@ -219,7 +245,7 @@ impl Prepared<'_> {
             let mut machine = watch.machine(&context, linear);
             let _ = watch.drive(&mut machine, 0);
             work = watch.recorder.work;
-            all.extend(watch.seen);
+            all.extend(watch.told());
         }
         all
     }
@@ -265,7 +291,7 @@ impl Prepared<'_> {
                 }
             };
             schedule::run_watched(&context, 0..self.programs(), limits, &mut drive).map_err(unable)?;
-            all.extend(watches.into_values().flat_map(|watch| watch.seen));
+            all.extend(watches.into_values().flat_map(Watch::told));
             return Ok(all);
         }
         let (mut next, mut work) = (0, 0);
@@ -279,7 +305,7 @@ impl Prepared<'_> {
             let _ = watch.drive(&mut machine, 0);
             drop(machine);
             work = watch.recorder.work;
-            all.extend(watch.seen);
+            all.extend(watch.told());
             memory = context.memory;
             next = linear + 1;
         }
@@ -338,12 +364,48 @@ impl<'a, 'm> Watch<'a, 'm> {
         machine
     }
 
+    /// What was seen; of what was not for want of time, that.
+    fn told(mut self) -> BTreeMap<usize, Seen> {
+        if self.recorder.work >= MOST_WORK {
+            for (index, _) in self.open {
+                self.seen.entry(index).or_insert(Seen {
+                    end: Some(TOO_LONG),
+                    ..Seen::default()
+                });
+            }
+        }
+        self.seen
+    }
+
+    /// Goes on unwatched to where a loop without end is looked at, if nothing else is asked for; then where it goes on.
+    fn skip(&self, machine: &mut Machine<'_>, position: u32) -> std::result::Result<Advance, Stop> {
+        let only_rounds = self.open.iter().all(|(_, cause)| cause.look == Look::Round);
+        let most = match only_rounds && !self.open.is_empty() {
+            true => SKIPPED.min(machine.context.max_steps / 2),
+            false => 0,
+        };
+        let mut at = position;
+        while machine.steps < most {
+            match machine.advance(at)? {
+                Advance::Next(next) => at = next,
+                Advance::Back { to, yields: false } => at = to,
+                rest => return Ok(rest),
+            }
+        }
+        Ok(Advance::Next(at))
+    }
+
     fn prepare(&self, machine: &mut Machine<'_>) {
         machine.hunt.clone_from(&self.hunt);
     }
 
     /// Runs the program on, until all causes were seen.
     fn drive(&mut self, machine: &mut Machine<'_>, position: u32) -> std::result::Result<Option<Rest>, Stop> {
+        let position = match self.skip(machine, position)? {
+            Advance::Next(position) => position,
+            Advance::Back { to, .. } => return Ok(Some(Rest::Yielded(to))),
+            Advance::Done => return Ok(Some(Rest::Done)),
+        };
         let Watch {
             prepared,
             code,
@@ -362,11 +424,19 @@ impl<'a, 'm> Watch<'a, 'm> {
                 launch: prepared.launch,
             };
             open.retain(|(index, cause)| {
-                let Some(found) = moment.look(cause, position, now, *steps) else {
+                recorder.missed.set(false);
+                let Some(mut found) = moment.look(cause, position, now, *steps) else {
                     return true;
                 };
+                found.end = recorder.missed.get().then_some(FORGOTTEN);
+                if cause.look == Look::Round {
+                    let rounds = seen.entry(*index).or_default();
+                    rounds.chain.extend(found.chain);
+                    rounds.rounds += 1;
+                    return rounds.rounds < ROUNDS;
+                }
                 seen.insert(*index, found);
-                matches!(cause.look, Look::Stored(..))
+                matches!(cause.look, Look::Stored(..) | Look::Wait)
             });
             // Others may wait for what it does.
             cooperative || (!open.is_empty() && recorder.work < MOST_WORK)
@@ -419,8 +489,13 @@ impl Moment<'_, '_, '_> {
                 let mut chain = self.chain(position, now, &[(value?, lane)], most.saturating_sub(1));
                 let stored = self.operand_value(position, now, value?, lane)?;
                 chain.extend((most > 0).then(|| self.stored(origin, stored, cause.key.tensor, offset)));
-                return Some(Seen { chain, lane: None });
+                return Some(Seen {
+                    chain,
+                    ..Seen::default()
+                });
             }
+            Look::Round => return self.round(position, most),
+            Look::Wait => return self.wait(position, now, most),
             _ if !self.is_made(cause) => return None,
             Look::Access(lane) => (place(lane as usize), None),
             Look::Operand(lane) => (vec![(0, lane as usize)], None),
@@ -437,11 +512,18 @@ impl Moment<'_, '_, '_> {
             Look::Birth(lane, _) => {
                 let born = self.machine.taint.born(&cause.key)?;
                 let chain = self.chain_of_result(cause.key.at, born + 1, lane as usize, most);
-                return Some(Seen { chain, lane: None });
+                return Some(Seen {
+                    chain,
+                    ..Seen::default()
+                });
             }
         };
         let chain = self.chain(position, now, &roots, most);
-        Some(Seen { chain, lane })
+        Some(Seen {
+            chain,
+            lane,
+            ..Seen::default()
+        })
     }
 
     /// The last step: what a program stored where.
@@ -470,9 +552,11 @@ impl Moment<'_, '_, '_> {
         (offset, elem): (u64, u32),
         (pointers, mask): (&[usize], Option<usize>),
     ) -> Option<usize> {
-        let &[pointers] = pointers else { return None };
-        let (.., lanes) = self.code.operand(position, pointers)?;
         let base = self.machine.context.memory.target(tensor)?.base;
+        let &[pointers] = pointers else {
+            return self.touching_by_block(position, tensor, base, (offset, elem));
+        };
+        let (.., lanes) = self.code.operand(position, pointers)?;
         (0..lanes).find(|&lane| {
             let active = mask.is_none_or(|mask| {
                 let mask = self.operand(position, now, mask, lane);

@@ -3,6 +3,7 @@
 //! On the tape for stepping every value keeps its slot, so most of what a program computed is still in its frame when
 //! something goes wrong. Only what a loop writes again is copied before, oldest forgotten first.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 
 use crate::frame::{Form, Frame, Provenance, Slot, Tensor};
@@ -75,6 +76,10 @@ pub struct Recorder<'t> {
     /// Slots of what is in `old`, oldest first.
     order: VecDeque<Slot>,
     bytes: usize,
+    /// Slots of which something was forgotten.
+    cut: Vec<bool>,
+    /// Something was asked for that was forgotten.
+    pub missed: Cell<bool>,
     /// Lanes of instructions executed so far.
     pub work: u64,
 }
@@ -88,6 +93,8 @@ impl<'t> Recorder<'t> {
             old: (0..tape.slots).map(|_| VecDeque::new()).collect(),
             order: VecDeque::new(),
             bytes: 0,
+            cut: vec![false; tape.slots as usize],
+            missed: Cell::new(false),
             work: 0,
         }
     }
@@ -123,6 +130,7 @@ impl<'t> Recorder<'t> {
         {
             let gone = self.old[slot.0 as usize].pop_front();
             self.bytes -= gone.map_or(0, |old| old.bytes());
+            self.cut[slot.0 as usize] = true;
         }
     }
 
@@ -139,7 +147,11 @@ impl<'t> Recorder<'t> {
             });
         }
         let mut kept = self.old.get(slot.0 as usize)?.iter().rev();
-        let old = kept.find(|old| old.by.tick < before && before <= old.until)?;
+        let Some(old) = kept.find(|old| old.by.tick < before && before <= old.until) else {
+            let is_cut = self.cut.get(slot.0 as usize).copied().unwrap_or(false);
+            self.missed.set(self.missed.get() | is_cut);
+            return None;
+        };
         let bits = match &old.lanes {
             Lanes::Uniform(bits) => *bits,
             Lanes::Dense(lanes) => *lanes.get(lane)?,

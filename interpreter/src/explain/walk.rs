@@ -118,7 +118,7 @@ impl<'m> Code<'m> {
         Some((function, &function.ops[op], origin))
     }
 
-    fn number(&self, origin: &Origin, value: ValueId) -> Option<Number> {
+    pub(super) fn number(&self, origin: &Origin, value: ValueId) -> Option<Number> {
         let key = (origin.func, value, call_id(&origin.calls));
         self.index.get(&key).copied()
     }
@@ -135,7 +135,7 @@ impl<'m> Code<'m> {
     }
 
     /// A value's slot, kind and lanes, if it is a number, a pointer or a tile.
-    fn slot(&self, value: Number) -> Option<(Slot, Kind, usize)> {
+    pub(super) fn slot(&self, value: Number) -> Option<(Slot, Kind, usize)> {
         let (function, placed) = self.placed(value)?;
         let ty = function.ty(placed.value);
         let &[slot] = &placed.slots[..] else { return None };
@@ -143,7 +143,7 @@ impl<'m> Code<'m> {
     }
 
     /// The author's name of a value; none for a step on the way to it.
-    fn name(&self, value: Number) -> Option<Arc<str>> {
+    pub(super) fn name(&self, value: Number) -> Option<Arc<str>> {
         let (_, placed) = self.placed(value)?;
         let names = self.names.get(&placed.func)?;
         let (name, _) = names.get(placed.value).filter(|_| !names.is_part(placed.value))?;
