@@ -150,7 +150,7 @@ impl Prepared<'_> {
             Err(Stop::Interrupted)
         };
         if waits {
-            let ran = schedule::run_watched(&context, self.programs(), limits, &mut drive);
+            let ran = schedule::run_watched(&context, 0..self.programs(), limits, &mut drive);
             ran.map_err(tilescope_diagnostics::Error::unsupported)?;
         } else {
             let mut machine = Machine::new(&context);
