@@ -18,7 +18,14 @@ fn without_places(text: &str) -> String {
         (_, Some((number, code))) if number.trim().parse::<u32>().is_ok() || number.trim().is_empty() => {
             format!("| {}", code.trim())
         }
-        _ => line.trim().to_string(),
+        // What a value was computed by is told with its line, too.
+        _ => match line.split_once("  line ") {
+            Some((value, place)) => {
+                let place = place.trim_start_matches(|c: char| c.is_ascii_digit());
+                format!("{}  line{place}", value.trim())
+            }
+            None => line.trim().to_string(),
+        },
     };
     text.trim().lines().map(|text| line(text) + "\n").collect()
 }
