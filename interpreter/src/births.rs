@@ -49,7 +49,7 @@ impl Prepared<'_> {
         memory.poison = self.options.poison;
         let stretches = match programs {
             Some(programs) => schedule::stretches(programs),
-            None => vec![0..self.programs()],
+            None => std::iter::once(0..self.programs()).collect(),
         };
         let mut sink = Sink::default();
         let again = Again {

@@ -1,4 +1,4 @@
-//! Chains of f32 that run as a straight line, strip by strip ([`crate::simd::strip`]): which ones can, and with what.
+//! Chains of f32 that run as a straight line, strip by strip (`simd::strip`): which ones can, and with what.
 //!
 //! A [`Line`] is made once from the members of a chain: each operation takes what the last one left, or what is
 //! somewhere: in a tensor, in a tile from outside, or saved because it is needed again. A sum or extreme of a row may
