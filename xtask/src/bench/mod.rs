@@ -34,7 +34,7 @@ usage: cargo xtask bench [OPTION...] [NAME...]
   --binary PATH    this tilescope, instead of building one
   --write          put the table into docs/benchmarks.md
   --plot           time against size, as docs/benchmarks.svg: alone, or beside --write
-  --checks         instead, what each check costs alone; with --write, into docs/benchmarks.md
+  --checks         instead, what each check costs alone, on one thread; with --write, into docs/benchmarks.md
   --examples       the built-in examples instead, beside Triton's interpreter alone";
 
 /// What the command line asks for.
@@ -94,6 +94,10 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     if options.checks {
         let launches = launches(root, &options.names)?;
         let named = !options.names.is_empty();
+        let tilescope = Tilescope {
+            threads: options.threads.or(Some(1)),
+            ..tilescope
+        };
         return checks::run(root, &launches, named, &tilescope, options.write);
     }
     if options.plot {
