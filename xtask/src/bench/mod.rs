@@ -131,9 +131,12 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
             }
             _ => None,
         };
-        // With Triton's data and outputs, where there are any.
+        let mut ours = tilescope.measure(launch)?;
+        // On Triton's data, against Triton's outputs, where there are any: neither is part of the time or the memory.
         let judged = folder.join(launch.file_name().unwrap_or_default());
-        let ours = tilescope.measure(if judged.exists() { &judged } else { launch })?;
+        if judged.exists() {
+            ours.findings.extend(tilescope.findings(&judged)?);
+        }
         let of_torch = torch.iter().find(|(of, _)| *of == name);
         let row = Row {
             torch: of_torch.map(|(_, seconds)| *seconds),
