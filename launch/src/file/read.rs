@@ -129,13 +129,13 @@ impl Reader<'_> {
     }
 
     fn integer(&self, item: &Item, what: &str) -> Result<i64> {
-        let error = || item.error(self.source, format!("{what} must be an integer"));
         if !matches!(item.kind, Kind::Plain("an integer")) {
-            return Err(error());
+            return Err(item.error(self.source, format!("{what} must be an integer")));
         }
         let expression = item.expression(self.source, what)?;
         let value = Scope::new().evaluate(&expression)?.as_int();
-        value.and_then(|v| i64::try_from(v).ok()).ok_or_else(error)
+        let small = value.and_then(|v| i64::try_from(v).ok());
+        small.ok_or_else(|| item.error(self.source, format!("{what} must lie within 64 bits")))
     }
 
     fn name(&self, key: &Key, what: &str) -> Result<String> {
