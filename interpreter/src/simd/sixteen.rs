@@ -28,11 +28,11 @@ use std::arch::x86_64::{
 /// Every method needs a CPU with the instructions of the implementing type; sixteen elements must be at a pointer, and
 /// for `stream` it must be aligned to 64 bytes.
 pub(super) trait Sixteen: Copy {
-    /// There are instructions for [`Exponential`].
+    /// There are instructions for [`super::strip::Exponential`].
     const FUNCTIONS: bool;
     unsafe fn exp(self) -> Self;
     unsafe fn exp2(self) -> Self;
-    /// Divided by a number in [`divisors`], rounded once.
+    /// Divided by a number in [`super::strip::divisors`], rounded once.
     ///
     /// The quotient by the inverse is off by two units of the last place at most; what it leaves, divided by the inverse,
     /// makes it one of the two next to the exact one, and then the right one (Markstein, *Computation of elementary

@@ -263,7 +263,7 @@ pub struct Run<'a> {
 /// below the normal numbers.
 pub(super) const EXPONENTS: std::ops::RangeInclusive<u32> = 127 - 60..=127 + 60;
 
-/// True for numbers that [`Op::DivideBy`] can divide by.
+/// True for numbers that [`Operand::Uniform`] can divide by.
 pub fn divisors(by: f32) -> bool {
     EXPONENTS.contains(&(by.to_bits() >> 23 & 0xff))
 }
