@@ -123,7 +123,7 @@ impl<'a> Out<'a> {
 
     /// Writes the report for programs; where stdout does not take it, its findings go to stderr as text.
     pub fn document(&mut self, document: &str, report: &Report) -> Status {
-        match self.terminal.document(document) {
+        match self.terminal.report(document) {
             Ok(()) => Status::Clean,
             Err(error) => {
                 message(&format!(

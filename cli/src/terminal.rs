@@ -1,7 +1,7 @@
 //! stdout and stderr: where reports and messages go, whether they are coloured, and closed pipes.
 //!
-//! stdout holds only the report. A reader of text that closes the pipe (`| head`) has read enough: the rest
-//! is dropped without a word. One of a document for programs has not: that is an error.
+//! stdout holds only what was asked for. A reader of a page that closes the pipe (`explain … | head`) has read enough: the rest is
+//! dropped without a word. One of a report of findings has not: that is an error, as findings are never lost.
 
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 
@@ -38,23 +38,23 @@ impl Terminal {
         }
     }
 
-    /// Writes a part of the report to stdout.
+    /// Writes a page, which holds no findings, to stdout.
     ///
     /// # Errors
     /// When it cannot be written, for example on a full disk; a closed pipe is no error.
-    pub fn report(&self, text: &str) -> Result<()> {
+    pub fn page(&self, text: &str) -> Result<()> {
         let mut out = stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-            result => result.context("cannot write the report to stdout"),
+            result => result.context("cannot write to stdout"),
         }
     }
 
-    /// Writes a report for programs to stdout. Half of one is worth nothing, so a closed pipe is an error.
+    /// Writes a report of findings, or a part of one, to stdout.
     ///
     /// # Errors
-    /// When it cannot be written.
-    pub fn document(&self, text: &str) -> Result<()> {
+    /// When it cannot be written; a closed pipe is an error too.
+    pub fn report(&self, text: &str) -> Result<()> {
         let mut out = stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(anyhow::anyhow!(

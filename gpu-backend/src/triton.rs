@@ -1,7 +1,8 @@
 //! The same kernel compiled by Triton: its own code on our memory, launched and timed as ours is.
 //!
 //! Triton is a Python program, which the caller runs: `python3 -c SCRIPT TTIR FOLDER CAPABILITY WARPS STAGES` leaves the machine code in
-//! `FOLDER/kernel.cubin` and says on its output what a launch must know. [`kernel`] reads that. Left out: kernels that want several
+//! `FOLDER/kernel.cubin` and says on its output what a launch must know. [`kernel`] reads that. Without arguments it does so for each
+//! line of its input, words separated by tabs, and ends each answer with [`DONE`] or [`REFUSED`]. Left out: kernels that want several
 //! blocks to a program, and descriptors made by the host.
 
 use tilescope_diagnostics::{Error, Result};
@@ -15,18 +16,35 @@ pub const SCRIPT: &str = r#"
 import sys
 import triton
 from triton.backends.compiler import GPUTarget
-path, folder, capability, warps, stages = sys.argv[1:6]
-target = GPUTarget("cuda", int(capability), 32)
-kernel = triton.compile(path, target=target, options={"num_warps": int(warps), "num_stages": int(stages)})
-with open(folder + "/kernel.cubin", "wb") as f:
-    f.write(kernel.asm["cubin"])
-said = {"version": triton.__version__}
-for key in ("name", "num_warps", "num_ctas", "shared", "global_scratch_size", "profile_scratch_size", "launch_cooperative_grid"):
-    if hasattr(kernel.metadata, key):
-        said[key] = getattr(kernel.metadata, key)
-for key, value in said.items():
-    print(f"tilescope: {key} = {value}")
+
+def code(path, folder, capability, warps, stages):
+    target = GPUTarget("cuda", int(capability), 32)
+    kernel = triton.compile(path, target=target, options={"num_warps": int(warps), "num_stages": int(stages)})
+    with open(folder + "/kernel.cubin", "wb") as f:
+        f.write(kernel.asm["cubin"])
+    said = {"version": triton.__version__}
+    for key in ("name", "num_warps", "num_ctas", "shared", "global_scratch_size", "profile_scratch_size", "launch_cooperative_grid"):
+        if hasattr(kernel.metadata, key):
+            said[key] = getattr(kernel.metadata, key)
+    for key, value in said.items():
+        print(f"tilescope: {key} = {value}")
+
+if len(sys.argv) > 1:
+    code(*sys.argv[1:6])
+else:
+    for line in sys.stdin:
+        try:
+            code(*line.rstrip("\n").split("\t"))
+            print("tilescope: done", flush=True)
+        except Exception as error:
+            print("tilescope: refused " + " ".join(str(error).split())[:300], flush=True)
 "#;
+
+/// The line behind what was said of a kernel of many.
+pub const DONE: &str = "tilescope: done";
+
+/// How the line begins that says why there is no code for one of many.
+pub const REFUSED: &str = "tilescope: refused ";
 
 /// The compute capability of an architecture, as Triton numbers it: 90 of `sm_90a`.
 pub fn capability(architecture: &str) -> String {

@@ -1,7 +1,8 @@
 //! What a terminal or a pipe may do to a command in the middle of its work.
 
 use std::io::Read;
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use crate::{data, said, tilescope};
 pub fn trials() -> Vec<Trial> {
     let mut trials = vec![
         Trial::test("signals/closed_pipe", closed_pipe),
-        Trial::test("signals/closed_pipe_of_a_document", closed_pipe_of_a_document),
+        Trial::test("signals/closed_pipe_of_a_report", closed_pipe_of_a_report),
     ];
     if cfg!(unix) {
         trials.push(Trial::test("signals/interrupt", interrupt));
@@ -20,40 +21,45 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
-/// `tilescope check … | head -0`: the reader is gone before anything is written.
+/// `tilescope explain … | head -0`: the reader of a page is gone, and misses nothing.
 fn closed_pipe() -> Result<(), Failed> {
-    let mut command = tilescope(&data());
-    command
-        .args(["check", "vector_add"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn()?;
-    drop(child.stdout.take());
-    let output = child.wait_with_output()?;
+    let output = unread(&data(), &["explain", "oob-store"])?;
     if output.status.code() != Some(0) || !output.stderr.is_empty() {
         return Err(said(&output).into());
     }
     Ok(())
 }
 
-/// Half a document is worth nothing: its reader is missed, and the findings are not lost.
-fn closed_pipe_of_a_document() -> Result<(), Failed> {
-    for format in ["json", "sarif", "junit", "github"] {
-        let mut command = tilescope(&data().join("fail/oob-store/missing_mask"));
-        command
-            .args(["check", "fault.launch.toml", "--format", format])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = command.spawn()?;
-        drop(child.stdout.take());
-        let output = child.wait_with_output()?;
-        let told = String::from_utf8_lossy(&output.stderr);
-        let is_told = told.contains("its reader has closed it") && told.contains("error[oob-store]");
-        if output.status.code() != Some(2) || !is_told {
-            return Err(format!("--format {format}\n{}", said(&output)).into());
+/// A report whose reader is gone: that is said, and the findings are not lost.
+fn closed_pipe_of_a_report() -> Result<(), Failed> {
+    let folder = data().join("fail/oob-store/missing_mask");
+    for command in ["check", "diff"] {
+        for format in ["text", "json", "sarif", "junit", "github"] {
+            let mut arguments = vec![command, "fault.launch.toml", "--format", format];
+            if command == "diff" {
+                arguments.push("--no-write");
+            }
+            let output = unread(&folder, &arguments)?;
+            let told = String::from_utf8_lossy(&output.stderr);
+            let is_told = told.contains("its reader has closed it") && told.contains("error[oob-store]");
+            if output.status.code() != Some(2) || !is_told {
+                return Err(format!("{command} --format {format}\n{}", said(&output)).into());
+            }
         }
     }
     Ok(())
+}
+
+/// What a command does whose reader is gone before anything is written.
+fn unread(folder: &Path, arguments: &[&str]) -> std::io::Result<Output> {
+    let mut command = tilescope(folder);
+    let piped = command
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = piped.spawn()?;
+    drop(child.stdout.take());
+    child.wait_with_output()
 }
 
 /// Ctrl-C in a kernel that never ends: what was found so far is reported, with a status of its own.

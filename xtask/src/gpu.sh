@@ -105,6 +105,15 @@ if asked fuzz && [ -x "$here/gpu-fuzz" ]; then
   done
 fi
 
+# Random kernels that Triton compiles, by its code too.
+if asked fuzz && [ -n "$triton" ] && [ -x "$here/gpu-fuzz" ]; then
+  limit=${TRITON_FUZZ_LIMIT:-60}
+  timeout -k 5 $((limit + 30)) "$here/gpu-fuzz" kernels --seed "${SEED:-1}" --limit "$limit" --triton python3 --out "$out/fuzz-triton" >"$out/fuzz-triton.log" 2>&1
+  echo "fuzz with Triton: exit status $?, $(left) s left"
+  tail -n 40 "$out/fuzz-triton.log"
+  rm -rf "$out"/fuzz-triton/triton-*
+fi
+
 if asked test; then
   # Every kernel against the interpreter, and checked builds of kernels with a fault. A kernel that hangs costs the process.
   test_until=$(($(left) - ${TEST_LIMIT:-100}))

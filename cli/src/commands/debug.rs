@@ -78,7 +78,7 @@ fn screen(args: &Debug, global: &Global, terminal: &Terminal) -> Result<Status> 
     tui.work();
     match picture::press(&mut tui, keys) {
         Ok(times) => {
-            terminal.report(&picture::picture(&tui, args.svg, theme.background))?;
+            terminal.page(&picture::picture(&tui, args.svg, theme.background))?;
             if args.times {
                 terminal.note(picture::times(times).trim_end());
             }
@@ -211,7 +211,7 @@ impl Script<'_> {
             Ok(_) => {}
         }
         let answer = self.render(line, &reply);
-        self.terminal.report(&answer)
+        self.terminal.page(&answer)
     }
 
     fn render(&self, line: &str, reply: &std::result::Result<Reply, Box<Error>>) -> String {

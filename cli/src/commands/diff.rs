@@ -46,12 +46,12 @@ pub fn run(args: &Diff, global: &Global, terminal: &Terminal) -> Result<Status> 
     let mut out = Out::new(terminal);
     let (report, refused, mut status) = match done {
         Ok(done) => {
-            let status = done.status();
+            let mut status = done.status();
             if args.format == Format::Text {
                 for note in done.notes.iter().filter(|_| !global.quiet) {
                     terminal.note(note);
                 }
-                out.text(&done.text(global, terminal));
+                status = status.and(out.text(&done.text(global, terminal)));
             }
             let launches = vec![done.launched];
             (

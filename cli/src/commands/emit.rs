@@ -29,7 +29,7 @@ pub fn run(args: &Emit, terminal: &Terminal) -> Result<Status> {
     });
     match text {
         Ok(text) => {
-            terminal.report(&text)?;
+            terminal.page(&text)?;
             Ok(Status::Clean)
         }
         Err(refused) => Ok(super::refuse(&refused, terminal)),

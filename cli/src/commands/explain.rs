@@ -10,7 +10,7 @@ use crate::terminal::Terminal;
 /// Prints the page of one check, or the list of all.
 pub fn run(args: &Explain, terminal: &Terminal) -> Result<Status> {
     let Some(id) = &args.id else {
-        terminal.report(&explain::list())?;
+        terminal.page(&explain::list())?;
         return Ok(Status::Clean);
     };
     let Some(check) = Check::from_id(id) else {
@@ -22,6 +22,6 @@ pub fn run(args: &Explain, terminal: &Terminal) -> Result<Status> {
         terminal.error(&error);
         return Ok(Status::Input);
     };
-    terminal.report(&explain::page(check))?;
+    terminal.page(&explain::page(check))?;
     Ok(Status::Clean)
 }

@@ -18,7 +18,7 @@ use crate::terminal::Terminal;
 pub fn run(args: &Init, terminal: &Terminal) -> Result<Status> {
     match init(args) {
         Ok(said) => {
-            terminal.report(&said)?;
+            terminal.page(&said)?;
             Ok(Status::Clean)
         }
         Err(error) => {

@@ -17,6 +17,6 @@ pub fn run(terminal: &Terminal) -> Result<Status> {
     for example in KERNELS {
         text.push_str(&format!("{:width$}  {}\n", example.name, example.summary));
     }
-    terminal.report(&text)?;
+    terminal.page(&text)?;
     Ok(Status::Clean)
 }

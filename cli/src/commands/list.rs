@@ -21,7 +21,7 @@ pub fn run(args: &List, terminal: &Terminal) -> Result<Status> {
             return Ok(Status::of(&error));
         }
     };
-    terminal.report(&listed)?;
+    terminal.page(&listed)?;
     Ok(Status::Clean)
 }
 

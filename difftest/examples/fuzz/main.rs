@@ -4,6 +4,7 @@
 //! fuzz [--minutes M] [--seed S] [--shard I/N] [--out DIR] [--cuda K] [--python PATH]
 //! fuzz --replay FILE.launch.toml      one kernel, from its files
 //! fuzz --kernel SEED --out DIR        writes the files of a seed
+//! fuzz --for triton …                 only kernels that Triton's compiler turns into code, mostly
 //! fuzz --merge A.json B.json …        adds results up
 //! ```
 //!
@@ -46,6 +47,17 @@ struct Arguments {
     /// Each so-many-th exact kernel goes to the C++ compiler.
     cuda: u64,
     python: Option<PathBuf>,
+    /// Kernels for Triton's compiler.
+    compilable: bool,
+}
+
+/// The kernel of a seed.
+fn kernel(seed: u64, compilable: bool) -> Result<Generated, String> {
+    let made = match compilable {
+        true => generate::compilable(seed),
+        false => generate::kernel(seed),
+    };
+    made.map_err(|e| e.to_string())
 }
 
 fn arguments() -> Result<Arguments, String> {
@@ -59,6 +71,7 @@ fn arguments() -> Result<Arguments, String> {
         merge: Vec::new(),
         cuda: 20,
         python: None,
+        compilable: false,
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -73,6 +86,8 @@ fn arguments() -> Result<Arguments, String> {
             "--seed" => parsed.seed = value.parse().map_err(wrong)?,
             "--kernel" => parsed.kernel = Some(value.parse().map_err(wrong)?),
             "--cuda" => parsed.cuda = value.parse().map_err(wrong)?,
+            "--for" if value == "triton" => parsed.compilable = true,
+            "--for" => return Err(format!("--for {value}: expected triton")),
             "--python" => parsed.python = Some(value.into()),
             "--out" => parsed.out = value.into(),
             "--replay" => parsed.replay = Some(value.into()),
@@ -102,7 +117,7 @@ fn main() -> ExitCode {
             return replay(path, &arguments);
         }
         if let Some(seed) = arguments.kernel {
-            let generated = generate::kernel(seed).map_err(|e| e.to_string())?;
+            let generated = kernel(seed, arguments.compilable)?;
             let files = write(&arguments.out, &format!("kernel-{seed}"), &generated)?;
             println!("{files}.launch.toml");
             return Ok(true);
@@ -155,6 +170,7 @@ struct Runner {
     /// Exact kernels so far.
     exact: u64,
     triton: Option<Triton>,
+    compilable: bool,
 }
 
 impl Runner {
@@ -175,6 +191,7 @@ impl Runner {
             },
             exact: 0,
             triton: arguments.python.as_deref().map(Triton::start).transpose()?,
+            compilable: arguments.compilable,
         })
     }
 
@@ -186,14 +203,10 @@ impl Runner {
             what,
             files,
         };
-        let generated = match generate::kernel(seed) {
+        let generated = match kernel(seed, self.compilable) {
             Ok(generated) => generated,
             Err(error) => {
-                return Ok(Some(found((
-                    "generator".into(),
-                    error.to_string(),
-                    String::new(),
-                ))));
+                return Ok(Some(found(("generator".into(), error, String::new()))));
             }
         };
         for (code, count) in generated.operations() {

@@ -16,6 +16,7 @@ use tilescope_interpreter::simd::Cpu;
 use tilescope_launch::Dtype;
 
 use crate::paths::{Opened, read_back, run_all};
+use crate::triton::Triton;
 use crate::{Arguments, Done, Gpu, text, twin};
 
 /// Prepared kernels that may wait for the device.
@@ -26,14 +27,22 @@ const WARPS: [u32; 4] = [1, 2, 4, 8];
 
 /// Which kernel.
 enum Which {
-    Seed(u64),
+    Seed {
+        seed: u64,
+        /// For Triton's compiler.
+        compilable: bool,
+    },
     Kept(PathBuf),
 }
 
 impl Which {
     fn name(&self) -> String {
         match self {
-            Which::Seed(seed) => format!("seed {seed}"),
+            Which::Seed {
+                seed,
+                compilable: false,
+            } => format!("seed {seed}"),
+            Which::Seed { seed, .. } => format!("compilable seed {seed}"),
             Which::Kept(path) => path
                 .file_name()
                 .unwrap_or_default()
@@ -50,8 +59,17 @@ struct Ready {
     left: Vec<Vec<u8>>,
     /// The twin's outputs, or why there are none.
     bounded: Result<Vec<Bounded>, String>,
-    /// Builds, with their numbers of warps where these are not the launch's own.
-    builds: Vec<(Option<u32>, Generated, Image)>,
+    builds: Vec<Build>,
+    /// Why Triton has no code for it, if it was asked.
+    without_triton: Option<String>,
+}
+
+/// Code for a kernel.
+struct Build {
+    /// Whose, in words.
+    words: String,
+    generated: Generated,
+    image: Image,
 }
 
 /// Why a kernel is not run.
@@ -68,10 +86,18 @@ fn noise(seed: u64) -> u64 {
     (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32
 }
 
+fn generated(seed: u64, compilable: bool) -> Result<generate::Generated, String> {
+    let made = match compilable {
+        true => generate::compilable(seed),
+        false => generate::kernel(seed),
+    };
+    made.map_err(text)
+}
+
 fn open(which: &Which) -> Result<Opened, Trouble> {
     match which {
-        Which::Seed(seed) => {
-            let generated = generate::kernel(*seed).map_err(|e| Trouble::Wrong(text(e)))?;
+        Which::Seed { seed, compilable } => {
+            let generated = generated(*seed, *compilable).map_err(Trouble::Wrong)?;
             read_back(&generated).map_err(|d| Trouble::Wrong(format!("{}: {}", d.path, d.what)))
         }
         Which::Kept(path) => {
@@ -82,8 +108,13 @@ fn open(which: &Which) -> Result<Opened, Trouble> {
     }
 }
 
-/// Interprets a kernel and compiles its two builds.
-fn prepare(nvrtc: Nvrtc, architecture: &str, which: &Which) -> Result<Ready, Trouble> {
+/// Interprets a kernel and compiles its two builds, and Triton's.
+fn prepare(
+    nvrtc: Nvrtc,
+    architecture: &str,
+    triton: Option<&mut Triton>,
+    which: &Which,
+) -> Result<Ready, Trouble> {
     let opened = open(which)?;
     let options = tilescope_interpreter::Options {
         threads: Some(1),
@@ -95,7 +126,7 @@ fn prepare(nvrtc: Nvrtc, architecture: &str, which: &Which) -> Result<Ready, Tro
     let ran = ran.map_err(|d| Trouble::Wrong(format!("{}: {}", d.path, d.what)))?;
     let left = ran.map_err(|why| Trouble::Refused(format!("interpreter: {why}")))?;
     let drawn = match which {
-        Which::Seed(seed) => noise(*seed),
+        Which::Seed { seed, .. } => noise(*seed),
         Which::Kept(_) => 0,
     };
     let mut builds = Vec::new();
@@ -109,7 +140,21 @@ fn prepare(nvrtc: Nvrtc, architecture: &str, which: &Which) -> Result<Ready, Tro
         let generated = code_of(&opened.module, opened.function, launch, options, &|_, _| None);
         let generated = generated.map_err(|e| Trouble::Refused(e.message.clone()))?;
         let image = nvrtc.compile(&generated, architecture, Form::Cubin);
-        builds.push((warps, generated, image.map_err(|e| Trouble::Wrong(text(e)))?));
+        builds.push(Build {
+            words: warps.map_or(String::from("checked build"), |warps| format!("{warps} warps")),
+            generated,
+            image: image.map_err(|e| Trouble::Wrong(text(e)))?,
+        });
+    }
+    let mut without_triton = None;
+    match triton.map(|triton| triton.compile(&opened)) {
+        Some(Ok((generated, image))) => builds.push(Build {
+            words: String::from("Triton"),
+            generated,
+            image,
+        }),
+        Some(Err(why)) => without_triton = Some(why),
+        None => {}
     }
     let bounded = match twin::outputs(&opened, &left) {
         Ok(outputs) => outputs.map_err(Trouble::Wrong).map(Ok)?,
@@ -120,6 +165,7 @@ fn prepare(nvrtc: Nvrtc, architecture: &str, which: &Which) -> Result<Ready, Tro
         opened,
         bounded,
         builds,
+        without_triton,
     })
 }
 
@@ -134,11 +180,12 @@ enum Outcome {
 fn on_device(gpu: &mut Gpu, ready: Ready) -> Outcome {
     let launch = &ready.opened.bound.launches[0];
     let mut how = "the same bits";
-    for (warps, generated, image) in ready.builds {
-        let words = match warps {
-            None => String::from("checked build"),
-            Some(warps) => format!("{warps} warps"),
-        };
+    for Build {
+        words,
+        generated,
+        image,
+    } in ready.builds
+    {
         let mut memory = match ready.opened.memory() {
             Ok(memory) => memory,
             Err(error) => return Outcome::Differs(text(error)),
@@ -241,8 +288,10 @@ struct Log {
 impl Log {
     fn open(path: &Path, seed: u64) -> std::io::Result<Log> {
         let text = std::fs::read_to_string(path).unwrap_or_default();
-        let started = text.lines().filter_map(|line| line.strip_prefix("starts\tseed "));
-        let last = started.filter_map(|seed| seed.parse::<u64>().ok()).max();
+        let started = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("starts\t")?.rsplit_once("seed "));
+        let last = started.filter_map(|(_, seed)| seed.parse::<u64>().ok()).max();
         Ok(Log {
             file: std::fs::OpenOptions::new().create(true).append(true).open(path)?,
             next: last.map_or(seed, |last| last + 1),
@@ -271,21 +320,31 @@ pub fn run(arguments: &Arguments, mut gpu: Gpu) -> Result<Done, String> {
     let next = AtomicU64::new(0);
     let first = log.next;
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    let mut by_triton: BTreeMap<String, u64> = BTreeMap::new();
     let (mut differ, mut lost) = (0, false);
     // A panic is told as a disagreement.
     std::panic::set_hook(Box::new(|_| ()));
     std::thread::scope(|scope| {
         let (sender, receiver) = sync_channel(WAITING);
-        for _ in 0..std::thread::available_parallelism().map_or(2, |n| n.get()) {
+        for thread in 0..std::thread::available_parallelism().map_or(2, |n| n.get()) {
             let (sender, next, kept, architecture) = (sender.clone(), &next, &kept, &architecture);
+            let folder = arguments.out.join(format!("triton-{thread}"));
+            let python = arguments.triton.as_ref();
             scope.spawn(move || {
+                let triton = python.map(|python| Triton::new(python, folder, architecture));
+                let mut triton = triton.and_then(Result::ok);
                 while Instant::now() < deadline {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let which = match kept.get(number as usize) {
                         Some((_, path)) => Which::Kept(path.clone()),
-                        None => Which::Seed(first.wrapping_add(number - kept.len() as u64)),
+                        None => Which::Seed {
+                            seed: first.wrapping_add(number - kept.len() as u64),
+                            compilable: python.is_some(),
+                        },
                     };
-                    let work = std::panic::AssertUnwindSafe(|| prepare(nvrtc, architecture, &which));
+                    let work = std::panic::AssertUnwindSafe(|| {
+                        prepare(nvrtc, architecture, triton.as_mut(), &which)
+                    });
                     let ready = std::panic::catch_unwind(work);
                     let ready = ready.unwrap_or_else(|_| Err(Trouble::Wrong(String::from("panics"))));
                     if sender.send((which, ready)).is_err() {
@@ -299,7 +358,14 @@ pub fn run(arguments: &Arguments, mut gpu: Gpu) -> Result<Done, String> {
             let name = which.name();
             log.line(&format!("starts\t{name}"));
             let outcome = match ready {
-                Ok(ready) => on_device(&mut gpu, ready),
+                Ok(ready) => {
+                    if arguments.triton.is_some() {
+                        let why = ready.without_triton.as_ref();
+                        let how = why.map_or("compiles".into(), |why| format!("refuses: {why}"));
+                        *by_triton.entry(how).or_default() += 1;
+                    }
+                    on_device(&mut gpu, ready)
+                }
                 Err(Trouble::Refused(why)) => {
                     *counts.entry(format!("refused: {why}")).or_default() += 1;
                     continue;
@@ -337,17 +403,22 @@ pub fn run(arguments: &Arguments, mut gpu: Gpu) -> Result<Done, String> {
     for (how, count) in &counts {
         println!("{count:9} {how}");
     }
+    for (how, count) in &by_triton {
+        println!("{count:9} Triton {how}");
+    }
     Ok(if differ > 0 { Done::Disagrees } else { Done::Agrees })
 }
 
 /// Writes the files of a kernel.
 fn keep(out: &Path, which: &Which) {
-    let Which::Seed(seed) = which else { return };
-    let Ok(generated) = generate::kernel(*seed) else {
+    let Which::Seed { seed, compilable } = which else {
+        return;
+    };
+    let Ok(generated) = generated(*seed, *compilable) else {
         return;
     };
     let (kernel, _) = crate::paths::texts(&generated.module, &generated.spec);
-    let name = format!("kernel-{seed}");
+    let name = which.name().replace(' ', "-");
     // What cannot be written is made again from its seed.
     let _ = std::fs::write(out.join(format!("{name}.ttir")), kernel);
     let launch = generated.spec.text(&format!("{name}.ttir"));

@@ -1,12 +1,14 @@
 //! Random kernels and drawn cases on a machine with a GPU, without cargo: `cargo xtask gpu` builds it.
 //!
 //! ```text
-//! gpu-fuzz kernels --out DIR [--seed S] [--limit SECONDS] [--kept FOLDER]   generated kernels, those of FOLDER first
+//! gpu-fuzz kernels --out DIR [--seed S] [--limit SECONDS] [--kept FOLDER] [--triton PYTHON]
+//!                                                                    generated kernels, those of FOLDER first
 //! gpu-fuzz record  --out DIR [--cases N] [--limit SECONDS] FOLDER           drawn cases of the launch files of FOLDER, and their outputs
 //! ```
 //!
 //! Each kernel runs in a checked build with its launch's number of warps and, without checks, with another. It must leave the
-//! interpreter's bits, or stay within the bounds of the float64 twin. `kernels` keeps a log in DIR and goes on behind its last seed: a
+//! interpreter's bits, or stay within the bounds of the float64 twin. With a Python that has Triton, so must Triton's own code for it
+//! (what Triton does not compile is counted). `kernels` keeps a log in DIR and goes on behind its last seed: a
 //! kernel that does not end, or that the driver stops, costs the process (exit status 99, after a line `HUNG`). The files of kernels
 //! on which the GPU disagrees lie in DIR. `record` writes DIR/drawn.jsonl, which belongs to `tests/gpu/drawn/`.
 //!
@@ -20,6 +22,7 @@ mod opened;
 #[allow(dead_code, reason = "some of it is for the CPU")]
 mod paths;
 mod record;
+mod triton;
 #[path = "../fuzz/twin.rs"]
 #[allow(dead_code, reason = "some of it is for the CPU")]
 mod twin;
@@ -49,6 +52,7 @@ struct Arguments {
     cases: u32,
     out: PathBuf,
     kept: Option<PathBuf>,
+    triton: Option<PathBuf>,
     folders: Vec<PathBuf>,
 }
 
@@ -61,6 +65,7 @@ fn arguments() -> Option<Arguments> {
         cases: 8,
         out: PathBuf::from("."),
         kept: None,
+        triton: None,
         folders: Vec::new(),
     };
     while let Some(word) = words.next() {
@@ -69,6 +74,7 @@ fn arguments() -> Option<Arguments> {
             "--limit" => parsed.limit = words.next()?.parse().ok()?,
             "--cases" => parsed.cases = words.next()?.parse().ok()?,
             "--out" => parsed.out = words.next()?.into(),
+            "--triton" => parsed.triton = words.next().map(Into::into),
             "--kept" => parsed.kept = words.next().map(Into::into),
             _ => parsed.folders.push(word.into()),
         }
@@ -87,7 +93,7 @@ enum Done {
 fn main() -> ExitCode {
     let Some(arguments) = arguments().filter(|a| ["kernels", "record"].contains(&a.command.as_str())) else {
         println!(
-            "usage: gpu-fuzz kernels|record --out DIR [--seed S] [--limit SECONDS] [--kept FOLDER] [--cases N] [FOLDER…]"
+            "usage: gpu-fuzz kernels|record --out DIR [--seed S] [--limit SECONDS] [--kept FOLDER] [--triton PYTHON] [--cases N] [FOLDER…]"
         );
         return ExitCode::from(2);
     };

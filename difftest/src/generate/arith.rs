@@ -128,7 +128,7 @@ impl Generator {
         let Some(to) = to else {
             return false;
         };
-        let Some(from) = from else {
+        let Some(from) = from.filter(|&from| self.takes_type(from) && self.takes_type(to)) else {
             return false;
         };
         let form = self.some_type(is_any);

@@ -190,7 +190,7 @@ impl Generator {
         }
         let types = self.types(&given);
         let name = format!("helper{}", self.helpers.len());
-        let mut inner = Generator::new(self.draw.clone(), self.exact);
+        let mut inner = Generator::new(self.draw.clone(), self.exact, self.compilable);
         inner.b = FunctionBuilder::new(name.as_str());
         inner.b.private();
         inner.b.attribute("noinline", AttrValue::Bool(true));

@@ -23,7 +23,14 @@ impl Generator {
             true => kinds[0],
             false => kinds[self.draw.below(kinds.len())],
         };
-        let size = [1, 2, 4, 8, 16, 16];
+        if self.compilable && !(self.takes_type(from) && self.takes_type(to)) {
+            return false;
+        }
+        // Triton's own products are of 16 rows and columns at least.
+        let size = match self.compilable {
+            true => [16; 6],
+            false => [1, 2, 4, 8, 16, 16],
+        };
         let [m, n, k] = [0; 3].map(|_: i32| size[self.draw.below(size.len())]);
         let tile = |dims: &[u64], scalar| Type::tile(Shape::new(dims).unwrap_or_default(), scalar);
         let a = self.want(tile(&[m, k], from));

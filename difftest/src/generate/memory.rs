@@ -156,6 +156,14 @@ impl Generator {
         let Some(scalar) = scalar_of(ty).filter(|&s| Dtype::of_scalar(s).is_some()) else {
             return self.constant_of(ty);
         };
+        if scalar == Scalar::I1 && self.compilable {
+            // The front end keeps truth values in bytes.
+            let bytes = ty.with_elem(Elem::Scalar(Scalar::I8));
+            let value = self.load_of(bytes);
+            let zero = self.int(bytes, 0);
+            let truth = self.b.cmp_int(IntPredicate::Ne, value, zero);
+            return self.keep(truth);
+        }
         let fill = self.some_fill(scalar);
         let lanes = ty.lanes() as i64;
         let mut mask = self.some_mask(ty);
@@ -263,6 +271,10 @@ impl Generator {
         let Some(scalar) = scalar_of(ty).filter(|&s| Dtype::of_scalar(s).is_some()) else {
             return;
         };
+        if scalar == Scalar::I1 && self.compilable {
+            let bytes = self.b.cast(OpCode::ExtUI, value, Scalar::I8);
+            return self.store_of(bytes);
+        }
         let (offsets, count) = self.own_offsets(ty);
         let mask = self.some_mask(ty);
         let whole = mask.is_none() && self.always && self.draw.percent(70);

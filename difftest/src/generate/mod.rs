@@ -13,6 +13,7 @@
 
 mod arith;
 mod atomic;
+mod compiled;
 mod control;
 mod descriptor;
 mod dot;
@@ -72,10 +73,22 @@ impl Generated {
 /// # Errors
 /// Defects of the generator: what it builds does not fit.
 pub fn kernel(seed: u64) -> Result<Generated> {
+    some_kernel(seed, false)
+}
+
+/// The kernel of a seed among those that Triton's compiler turns into code, mostly.
+///
+/// # Errors
+/// Defects of the generator: what it builds does not fit.
+pub fn compilable(seed: u64) -> Result<Generated> {
+    some_kernel(seed, true)
+}
+
+fn some_kernel(seed: u64, compilable: bool) -> Result<Generated> {
     let mut draw = Draws::new(seed);
     let exact = draw.percent(60);
     let size = [6, 12, 25, 50][draw.below(4)];
-    let mut g = Generator::new(draw, exact);
+    let mut g = Generator::new(draw, exact, compilable);
     g.begin();
     g.fill(size);
     g.store_results();
@@ -101,6 +114,8 @@ struct Generator {
     draw: Draws,
     spec: Spec,
     exact: bool,
+    /// Only what Triton's compiler turns into code.
+    compilable: bool,
     /// Values that may be used at the cursor.
     pool: Vec<ValueId>,
     /// How many makers call each other.
@@ -118,7 +133,7 @@ struct Generator {
 }
 
 impl Generator {
-    fn new(mut draw: Draws, exact: bool) -> Generator {
+    fn new(mut draw: Draws, exact: bool, compilable: bool) -> Generator {
         let grid = [1 + draw.below(5) as i64, 1 + draw.below(2) as i64];
         let spec = Spec {
             grid,
@@ -132,6 +147,7 @@ impl Generator {
             draw,
             spec,
             exact,
+            compilable,
             pool: Vec::new(),
             depth: 0,
             nesting: 0,
@@ -165,7 +181,7 @@ impl Generator {
                 true => self.draw.one(OFTEN),
                 false => self.draw.one(OpCode::ALL),
             };
-            if let Some(&code) = code {
+            if let Some(&code) = code.filter(|&&code| self.takes(code)) {
                 self.make(code);
             }
         }

@@ -37,7 +37,9 @@ impl Generator {
         let lists = [INTS, FLOATS, INTS, FLOATS, &[Scalar::I1], SMALL_FLOATS];
         for _ in 0..50 {
             let list = lists[self.draw.below(lists.len())];
-            if let Some(&scalar) = self.draw.one(list).filter(|&&s| fits(s)) {
+            if let Some(&scalar) = self.draw.one(list).filter(|&&s| fits(s))
+                && self.takes_type(scalar)
+            {
                 return scalar;
             }
         }
