@@ -1,5 +1,7 @@
 //! Two paths' values of one output: how far apart they may be, and where they differ.
 
+use std::collections::BTreeMap;
+
 use tilescope_launch::Tensor;
 
 /// Elements in which two paths differ by more than they may.
@@ -23,9 +25,9 @@ pub struct Difference {
     pub map: String,
 }
 
-/// How the bounds fared where nothing differs.
+/// How the bounds of an output fared where nothing differs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Tightness {
+pub struct Fit {
     /// Elements compared by a bound.
     pub judged: u64,
     /// Elements of which the bound says nothing.
@@ -34,13 +36,18 @@ pub struct Tightness {
     pub largest: f64,
 }
 
+/// How the bounds fared, by output.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tightness(pub BTreeMap<String, Fit>);
+
 impl Tightness {
-    /// The two together.
-    pub fn and(self, other: Tightness) -> Tightness {
-        Tightness {
-            judged: self.judged + other.judged,
-            unknown: self.unknown + other.unknown,
-            largest: self.largest.max(other.largest),
+    /// Adds what another comparison gave.
+    pub fn add(&mut self, other: Tightness) {
+        for (output, fit) in other.0 {
+            let sum = self.0.entry(output).or_default();
+            sum.judged += fit.judged;
+            sum.unknown += fit.unknown;
+            sum.largest = sum.largest.max(fit.largest);
         }
     }
 }
@@ -54,22 +61,22 @@ pub fn compare(
     wanted: &[f64],
     bounds: impl Fn(usize) -> f64,
 ) -> (Option<Difference>, Tightness) {
-    let mut tightness = Tightness::default();
+    let mut fit = Fit::default();
     let mut wrong: Vec<usize> = Vec::new();
     let mut worst: Option<(f64, usize)> = None;
     for (i, (&got, &wanted)) in got.iter().zip(wanted).enumerate() {
         let bound = bounds(i);
         if !bound.is_finite() {
-            tightness.unknown += 1;
+            fit.unknown += 1;
             continue;
         }
-        tightness.judged += 1;
+        fit.judged += 1;
         if got == wanted || (got.is_nan() && wanted.is_nan()) {
             continue;
         }
         let distance = (got - wanted).abs();
         if distance <= bound {
-            tightness.largest = tightness.largest.max(distance / bound);
+            fit.largest = fit.largest.max(distance / bound);
             continue;
         }
         // NaN and infinities on one side only are worse than any number.
@@ -93,7 +100,7 @@ pub fn compare(
         total: got.len(),
         map: map(&wrong, &tensor.shape),
     });
-    (difference, tightness)
+    (difference, Tightness([(tensor.name.clone(), fit)].into()))
 }
 
 fn unravel(mut position: usize, shape: &[i64]) -> Vec<i64> {
@@ -174,8 +181,9 @@ mod tests {
         let (found, tightness) = compare(&tensor(&[5]), ("a", "b"), &got, &wanted, |i| bounds[i]);
         let found = found.unwrap();
         assert_eq!((found.index, found.count, found.total), (vec![1], 1, 5));
-        assert_eq!((tightness.judged, tightness.unknown), (4, 1));
-        assert!((tightness.largest - 0.4).abs() < 1e-9);
+        let fit = tightness.0["y"];
+        assert_eq!((fit.judged, fit.unknown), (4, 1));
+        assert!((fit.largest - 0.4).abs() < 1e-9);
         let (found, _) = compare(&tensor(&[2]), ("a", "b"), &[1.0, f64::NAN], &[2.0, 1.0], |_| 0.1);
         assert_eq!(found.unwrap().index, [1], "a NaN on one side is worst");
     }

@@ -44,6 +44,22 @@ pub struct Failure {
     pub difference: Option<Difference>,
 }
 
+/// Tells a finding the worst element of a difference: its values on both paths, and how far they are apart and `may` be.
+pub(crate) fn worst(finding: &mut Finding, difference: &Difference, may: &str) {
+    finding.count = difference.count as u64;
+    finding.tensor = Some(tensor_ref(&difference.tensor));
+    finding.element = Some(difference.index.clone());
+    finding.operands = vec![
+        (difference.paths.0.clone(), Value::Float(difference.values.0)),
+        (difference.paths.1.clone(), Value::Float(difference.values.1)),
+        (String::from(may), Value::Float(difference.bound)),
+    ];
+    let ulps = ulps(difference.tensor.dtype, difference.values);
+    finding
+        .operands
+        .extend(ulps.map(|ulps| (String::from("units in the last place apart"), Value::Int(ulps))));
+}
+
 impl Failure {
     /// The checks found something.
     pub fn of_findings(findings: Vec<Finding>) -> Failure {
@@ -97,18 +113,7 @@ impl Failure {
         };
         let mut finding = Finding::new(check, kernel, message);
         finding.severity = Severity::Error;
-        finding.count = difference.count as u64;
-        finding.tensor = Some(tensor_ref(&difference.tensor));
-        finding.element = Some(difference.index.clone());
-        finding.operands = vec![
-            (difference.paths.0.clone(), Value::Float(difference.values.0)),
-            (difference.paths.1.clone(), Value::Float(difference.values.1)),
-            (String::from("may be apart"), Value::Float(difference.bound)),
-        ];
-        let ulps = ulps(difference.tensor.dtype, difference.values);
-        finding
-            .operands
-            .extend(ulps.map(|ulps| (String::from("units in the last place apart"), Value::Int(ulps))));
+        worst(&mut finding, &difference, "may be apart");
         finding.help = Some(help(relation).to_string());
         Failure {
             relation,
@@ -194,7 +199,7 @@ fn help(relation: Relation) -> &'static str {
 }
 
 /// How many numbers of a type lie between two, and one more; none where one is NaN, or the type is no float.
-pub(crate) fn ulps(dtype: Dtype, (a, b): (f64, f64)) -> Option<i128> {
+fn ulps(dtype: Dtype, (a, b): (f64, f64)) -> Option<i128> {
     if !dtype.is_float() || a.is_nan() || b.is_nan() {
         return None;
     }
@@ -207,7 +212,7 @@ pub(crate) fn ulps(dtype: Dtype, (a, b): (f64, f64)) -> Option<i128> {
     Some((place(a) - place(b)).abs())
 }
 
-pub(crate) fn tensor_ref(tensor: &Tensor) -> TensorRef {
+fn tensor_ref(tensor: &Tensor) -> TensorRef {
     TensorRef {
         name: tensor.name.clone(),
         dtype: tensor.dtype.name().to_string(),

@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 use tilescope_diagnostics::{CheckSet, Error, Finding, Result, Severity};
 use tilescope_interpreter::{Control, Lowering, Options, Prepared};
 use tilescope_ir::{Elem, FuncId, OpCode, Type, VerifiedModule};
-use tilescope_launch::{Bound, Dtype, Files, LaunchFile, Memory, Oracle, Role, Tensor};
+use tilescope_launch::{Bound, Dtype, Files, LaunchFile, Memory, NoFiles, Oracle, Role, Tensor};
 use tilescope_oracle::{Accumulation, Expectation, Numbers, References, Rule, expectations};
 
 use crate::compare::{Difference, Tightness, compare};
@@ -52,6 +52,16 @@ pub struct Paths {
     pub file: bool,
 }
 
+impl Paths {
+    /// The interpreter and its checks alone.
+    pub const NONE: Paths = Paths {
+        interpreter: false,
+        twin: false,
+        reference: false,
+        file: false,
+    };
+}
+
 /// What judges cases.
 #[derive(Clone, Copy)]
 pub struct Bench<'a> {
@@ -75,6 +85,28 @@ pub struct Bench<'a> {
     pub cancel: &'a AtomicBool,
     /// What of a launch's findings (its position in the file) counts, and as what.
     pub sift: &'a dyn Fn(usize, &mut Vec<Finding>),
+}
+
+impl<'a> Bench<'a> {
+    /// Engines beside the interpreter and its checks, by no other path; for launch files that name no other file.
+    pub fn of_engines(
+        engines: &'a [&'a dyn Engine],
+        references: References<'a>,
+        cancel: &'a AtomicBool,
+    ) -> Bench<'a> {
+        Bench {
+            files: &NoFiles,
+            references,
+            paths: Paths::NONE,
+            engines,
+            options: Options::default(),
+            rtol: 0.0,
+            atol: 0.0,
+            limit: 1 << 28,
+            cancel,
+            sift: &|_, _| (),
+        }
+    }
 }
 
 /// Inputs up to this size must not overflow on the way to a result that is finite.
@@ -132,7 +164,7 @@ impl Judged {
         compared: (Option<Difference>, Tightness),
         kernel: &str,
     ) -> bool {
-        self.tightness = self.tightness.and(compared.1);
+        self.tightness.add(compared.1);
         let Some(difference) = compared.0 else {
             return false;
         };

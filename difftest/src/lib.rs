@@ -26,7 +26,7 @@ pub mod stages;
 pub mod twin;
 
 pub use against::Other;
-pub use compare::{Difference, Tightness, compare};
+pub use compare::{Difference, Fit, Tightness, compare};
 pub use engine::{Ended, Engine};
 pub use failure::{Failure, Relation};
 pub use search::{Found, Judge, Outcome, Verdict, search};

@@ -6,7 +6,7 @@ use tilescope_launch::Dtype;
 use tilescope_oracle::Tolerance;
 
 use crate::compare::{Difference, compare};
-use crate::failure::{tensor_ref, ulps};
+use crate::failure::worst;
 use crate::growth::{Both, Path, Worst, in_units};
 use crate::judge::{Subject, accumulation};
 use crate::stages::{Stage, Stages};
@@ -109,18 +109,7 @@ fn finding(
         difference.count, difference.total
     );
     let mut finding = Finding::new(Check::PrecisionLoss, kernel, "");
-    finding.count = difference.count as u64;
-    finding.tensor = Some(tensor_ref(&difference.tensor));
-    finding.element = Some(difference.index.clone());
-    finding.operands = vec![
-        (difference.paths.0.clone(), Value::Float(difference.values.0)),
-        (difference.paths.1.clone(), Value::Float(difference.values.1)),
-        (String::from("tolerance"), Value::Float(difference.bound)),
-    ];
-    let apart = ulps(difference.tensor.dtype, difference.values);
-    finding
-        .operands
-        .extend(apart.map(|ulps| (String::from("ulp apart"), Value::Int(ulps))));
+    worst(&mut finding, difference, "tolerance");
     match path {
         Some(path) => {
             message.push_str(&told(path, &mut finding));

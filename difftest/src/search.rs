@@ -119,7 +119,7 @@ pub fn search<J: Judge>(
         };
         outcome.cases += 1;
         match judge.judge(&case)? {
-            Verdict::Agree(tightness) => outcome.tightness = outcome.tightness.and(tightness),
+            Verdict::Agree(tightness) => outcome.tightness.add(tightness),
             Verdict::Invalid(why) => {
                 outcome.invalid.0 += 1;
                 outcome.invalid.1.get_or_insert(why);

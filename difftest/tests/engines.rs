@@ -164,14 +164,6 @@ impl Judge for Judging<'_> {
     }
 }
 
-/// Neither the twin nor references: only the engine is judged.
-const ENGINE_ALONE: Paths = Paths {
-    interpreter: false,
-    twin: false,
-    reference: false,
-    file: false,
-};
-
 fn size(found: &Found<Failure>) -> i64 {
     found.smallest.vars[0]
 }
@@ -180,7 +172,7 @@ fn size(found: &Found<Failure>) -> i64 {
 fn a_right_engine_is_not_heard_of() {
     let engine = fake(|_, _, _| None);
     let engines: [&dyn Engine; 1] = [&engine];
-    let (found, judging) = Judging::new(&engines, ENGINE_ALONE).found(40, 1);
+    let (found, judging) = Judging::new(&engines, Paths::NONE).found(40, 1);
     assert_eq!((found, judging.notes), (None, Vec::new()));
     assert_eq!(engine.runs.get(), 80, "each case with two numbers of warps");
 }
@@ -194,7 +186,7 @@ fn a_wrong_element_is_found_and_made_small() {
         None
     });
     let engines: [&dyn Engine; 1] = [&engine];
-    let (found, _) = Judging::new(&engines, ENGINE_ALONE).found(40, 2);
+    let (found, _) = Judging::new(&engines, Paths::NONE).found(40, 2);
     let found = found.unwrap();
     assert_eq!(size(&found), 65);
     assert_eq!(found.failure.relation, Relation::Engine);
@@ -220,7 +212,7 @@ fn a_number_of_warps_that_matters_is_told_as_that() {
         None
     });
     let engines: [&dyn Engine; 1] = [&engine];
-    let (found, _) = Judging::new(&engines, ENGINE_ALONE).found(40, 3);
+    let (found, _) = Judging::new(&engines, Paths::NONE).found(40, 3);
     let found = found.unwrap();
     assert_eq!((size(&found), found.failure.relation), (1, Relation::Warps));
     let message = &found.failure.findings[0].message;
@@ -235,7 +227,7 @@ fn findings_of_an_engine_count() {
         (count(subject) % 2 == 1).then(|| Ended::Ran(vec![vec![finding]]))
     });
     let engines: [&dyn Engine; 1] = [&engine];
-    let (found, _) = Judging::new(&engines, ENGINE_ALONE).found(40, 4);
+    let (found, _) = Judging::new(&engines, Paths::NONE).found(40, 4);
     let found = found.unwrap();
     assert_eq!(size(&found), 1);
     assert_eq!(found.failure.findings[0].message, "on fake: reads past the end");
@@ -245,7 +237,7 @@ fn findings_of_an_engine_count() {
 fn a_lost_engine_ends_the_search() {
     let engine = fake(|_, _, _| Some(Ended::Lost(String::from("the kernel does not end"))));
     let engines: [&dyn Engine; 1] = [&engine];
-    let (found, judging) = Judging::new(&engines, ENGINE_ALONE).found(40, 5);
+    let (found, judging) = Judging::new(&engines, Paths::NONE).found(40, 5);
     let found = found.unwrap();
     assert_eq!((found.shrinking, engine.runs.get(), judging.lost), (0, 1, true));
     assert_eq!(
@@ -261,7 +253,7 @@ fn what_an_engine_refuses_is_said() {
         refuses.then(|| Ended::Refused(Error::unsupported("too many warps")))
     });
     let engines: [&dyn Engine; 1] = [&engine];
-    let (found, judging) = Judging::new(&engines, ENGINE_ALONE).found(40, 6);
+    let (found, judging) = Judging::new(&engines, Paths::NONE).found(40, 6);
     assert_eq!(found, None);
     assert!(!judging.notes.is_empty());
     assert!(
@@ -291,7 +283,7 @@ fn cases_share_their_code() {
         None
     });
     let engines: [&dyn Engine; 1] = [&engine];
-    let (found, _) = Judging::new(&engines, ENGINE_ALONE).found(40, 7);
+    let (found, _) = Judging::new(&engines, Paths::NONE).found(40, 7);
     assert_eq!((found, engine.runs.get()), (None, 80));
     assert!(sources.borrow().len() <= 10, "{} kernels", sources.borrow().len());
 }

@@ -199,7 +199,8 @@ fn look(args: &Diff, template: &Template<'_>, against: Option<Against<'_>>) -> R
         match keep(kept.as_ref(), template, &space, &mut found) {
             Ok(Some(path)) => lines.push(format!("its launch file: {path}")),
             Ok(None) => lines.push(format!(
-                "run it again: tilescope diff {}{} --replay {}",
+                "run it again{}: tilescope diff {}{} --bisect --replay {}",
+                if args.bisect { "" } else { ", for where it begins" },
                 quoted(&args.launch),
                 against.map_or(String::new(), |other| format!(
                     " --against {}",
@@ -503,19 +504,16 @@ fn summary(outcome: &Outcome<Failure>, space: &Space, args: &Diff) -> String {
     if let (count @ 1.., Some(why)) = &outcome.invalid {
         text.push_str(&format!("{count} could not be launched: {why}\n"));
     }
-    let tightness = &outcome.tightness;
-    if tightness.judged > 0 {
-        text.push_str(&format!(
-            "{} elements compared; differences took at most {:.1} % of their bound\n",
-            tightness.judged,
-            100.0 * tightness.largest
-        ));
-    }
-    if tightness.unknown > 0 {
-        text.push_str(&format!(
-            "{} elements have no bound and were not judged\n",
-            tightness.unknown
-        ));
+    for (output, fit) in &outcome.tightness.0 {
+        text.push_str(&format!("`{output}`: {} elements compared", fit.judged));
+        if fit.judged > 0 {
+            let share = 100.0 * fit.largest;
+            text.push_str(&format!("; differences took at most {share:.1} % of their bound"));
+        }
+        if fit.unknown > 0 {
+            text.push_str(&format!("; {} have no bound and were not judged", fit.unknown));
+        }
+        text.push('\n');
     }
     text
 }

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use tilescope_diagnostics::{Error, Result};
 use tilescope_difftest::case::Case;
-use tilescope_difftest::judge::{Bench, Paths, Subject};
+use tilescope_difftest::judge::{Bench, Subject};
 use tilescope_difftest::{Ended, Engine, Failure, Judge, Relation, Verdict, search};
 use tilescope_gpu_backend::session;
 use tilescope_gpu_backend::{Options, generate};
 use tilescope_kernels::REFERENCES;
-use tilescope_launch::{Memory, NoFiles, Role};
+use tilescope_launch::{Memory, Role};
 
 use crate::opened::{Opened, launches};
 use crate::{Arguments, Done, Gpu, text};
@@ -115,23 +115,8 @@ impl Judge for Judging<'_> {
     fn judge(&mut self, case: &Case) -> Result<Verdict<Failure>> {
         let subject = self.opened.subject(case)?;
         let engines: [&dyn Engine; 1] = [self.recorder];
-        let bench = Bench {
-            files: &NoFiles,
-            references: REFERENCES,
-            paths: Paths {
-                interpreter: false,
-                twin: false,
-                reference: false,
-                file: false,
-            },
-            engines: &engines,
-            sift: &|_, _| (),
-            options: tilescope_interpreter::Options::default(),
-            rtol: 0.0,
-            atol: 0.0,
-            limit: 1 << 28,
-            cancel: &AtomicBool::new(false),
-        };
+        let cancel = AtomicBool::new(false);
+        let bench = Bench::of_engines(&engines, REFERENCES, &cancel);
         *self.recorder.last.borrow_mut() = None;
         let judged = bench.judge(&subject, None, case.seed.into())?;
         self.lost |= judged.lost;

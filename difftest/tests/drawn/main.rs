@@ -14,11 +14,10 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use opened::{Opened, launches};
 use serde_json::Value;
 use tilescope_diagnostics::{Error, Result};
-use tilescope_difftest::judge::{Bench, Paths, Subject};
+use tilescope_difftest::judge::{Bench, Subject};
 use tilescope_difftest::{Ended, Engine};
-use tilescope_interpreter::Options;
 use tilescope_kernels::REFERENCES;
-use tilescope_launch::{Memory, NoFiles};
+use tilescope_launch::Memory;
 
 fn main() {
     let arguments = Arguments::from_args();
@@ -112,23 +111,8 @@ fn agrees(launch: &Path, recorded: &Value) -> std::result::Result<(), Failed> {
         outputs: &recorded["outputs"],
     };
     let engines: [&dyn Engine; 1] = [&engine];
-    let bench = Bench {
-        files: &NoFiles,
-        references: REFERENCES,
-        paths: Paths {
-            interpreter: false,
-            twin: false,
-            reference: false,
-            file: false,
-        },
-        engines: &engines,
-        sift: &|_, _| (),
-        options: Options::default(),
-        rtol: 0.0,
-        atol: 0.0,
-        limit: 1 << 28,
-        cancel: &AtomicBool::new(false),
-    };
+    let cancel = AtomicBool::new(false);
+    let bench = Bench::of_engines(&engines, REFERENCES, &cancel);
     let judged = bench.judge(&subject, None, 0).map_err(failed)?;
     match judged
         .failure
