@@ -14,7 +14,8 @@ use crate::analysis::pointees::{Storages, Touched};
 use crate::frame::Tensor;
 use crate::tape::At;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How bytes were touched.
@@ -286,40 +287,57 @@ impl Watch {
 #[derive(Debug, Default)]
 pub struct Compare {
     written: Vec<(u32, u64, u64)>,
-    differs: Mutex<Vec<usize>>,
+    /// The allocations of these bytes, and whether one would.
+    differs: Vec<(u32, AtomicBool)>,
 }
 
 impl Compare {
     /// Looks at stores to these bytes: allocation, start and end, rising.
     pub fn new(written: Vec<(u32, u64, u64)>) -> Compare {
+        let mut allocations: Vec<u32> = written.iter().map(|range| range.0).collect();
+        allocations.dedup();
+        let differs = allocations
+            .into_iter()
+            .map(|allocation| (allocation, AtomicBool::new(false)));
         Compare {
+            differs: differs.collect(),
             written,
-            differs: Mutex::default(),
         }
     }
 
-    /// True for an element at an offset that begins in these bytes.
-    pub fn is_wanted(&self, allocation: usize, offset: usize) -> bool {
-        let (allocation, offset) = (allocation as u32, offset as u64);
-        let next = self
-            .written
-            .partition_point(|range| (range.0, range.2) <= (allocation, offset));
-        let range = self.written.get(next);
-        range.is_some_and(|range| range.0 == allocation && range.1 <= offset)
+    fn flag(&self, allocation: usize) -> Option<&AtomicBool> {
+        let of = self.differs.iter().find(|(of, _)| *of as usize == allocation);
+        of.map(|(_, differs)| differs)
+    }
+
+    /// Which of these bytes of an allocation several programs write; none once it is known that they differ.
+    pub fn wanted(&self, allocation: usize, bytes: Range<usize>) -> impl Iterator<Item = Range<usize>> + '_ {
+        let open = self
+            .flag(allocation)
+            .is_some_and(|differs| !differs.load(Ordering::Relaxed));
+        let at = (allocation as u32, bytes.start as u64);
+        let first = match open {
+            true => self.written.partition_point(|range| (range.0, range.2) <= at),
+            false => self.written.len(),
+        };
+        let end = bytes.end;
+        self.written[first..]
+            .iter()
+            .take_while(move |range| range.0 == at.0 && range.1 < end as u64)
+            .map(move |range| bytes.start.max(range.1 as usize)..end.min(range.2 as usize))
     }
 
     /// Notes that other bytes are stored.
     pub fn differs(&self, allocation: usize) {
-        let mut differs = self.differs.lock().unwrap_or_else(PoisonError::into_inner);
-        if !differs.contains(&allocation) {
-            differs.push(allocation);
+        if let Some(differs) = self.flag(allocation) {
+            differs.store(true, Ordering::Relaxed);
         }
     }
 
     /// True if all programs would write what is there.
     pub fn is_equal(&self, allocation: usize) -> bool {
-        let differs = self.differs.lock().unwrap_or_else(PoisonError::into_inner);
-        !differs.contains(&allocation)
+        self.flag(allocation)
+            .is_none_or(|differs| !differs.load(Ordering::Relaxed))
     }
 }
 

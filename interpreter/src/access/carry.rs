@@ -197,15 +197,21 @@ pub fn store<T: Lane>(machine: &mut Machine<'_>, access: Access, value: Slot) {
 /// Compares what would be stored with what is there; what is at fault is reported as by a store.
 fn compare<T: Lane>(machine: &mut Machine<'_>, access: Access, value: Slot) {
     let tile = machine.frame.tile::<T>(value, access.lanes);
+    let size = size_of::<T>();
     let faults = access.checked(machine, |memory, piece| {
         let Some(compare) = &memory.compare else { return };
-        for i in 0..piece.count {
-            let offset = piece.offset + i * size_of::<T>();
-            if compare.is_wanted(piece.allocation, offset) {
-                let mut there = [T::from_bits(0)];
-                memory.shared.read(piece.allocation, offset, &mut there);
-                if there[0].to_bits() != tile.lane(piece.lane + i).to_bits() {
-                    compare.differs(piece.allocation);
+        let (allocation, first) = (piece.allocation, piece.offset);
+        for bytes in compare.wanted(allocation, first..first + piece.count * size) {
+            // The elements that begin there.
+            let elements = (bytes.start - first).div_ceil(size)..(bytes.end - first).div_ceil(size);
+            for from in elements.clone().step_by(SPLAT) {
+                let mut there = [T::from_bits(0); SPLAT];
+                let there = &mut there[..SPLAT.min(elements.end - from)];
+                memory.shared.read(allocation, first + from * size, there);
+                let would = (from..).map(|i| tile.lane(piece.lane + i).to_bits());
+                if there.iter().zip(would).any(|(is, would)| is.to_bits() != would) {
+                    compare.differs(allocation);
+                    return;
                 }
             }
         }
