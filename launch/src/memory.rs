@@ -35,8 +35,9 @@ const DEFERRED_BYTES: u64 = 1 << 26;
 /// Elements of a view that overlaps itself, at most, if it is to be filled.
 const MAX_VISITS: u64 = 1 << 30;
 
-/// Ordinary memory of this many bytes or more asks for huge pages.
-const HUGE_PAGES: usize = 1 << 23;
+/// A huge page. Ordinary memory of this many bytes or more asks for them: rows of matrices, some thousand bytes apart,
+/// lie in more small pages than the CPU remembers.
+const HUGE_PAGE: usize = 1 << 21;
 
 /// The smallest page of any system.
 const PAGE: usize = 4096;
@@ -155,7 +156,7 @@ impl Bytes {
 
     /// Ordinary memory, every page of it written. None if there is not enough.
     pub fn zeroed(len: usize) -> Option<Bytes> {
-        if len >= HUGE_PAGES {
+        if len >= HUGE_PAGE {
             return Bytes::in_huge_pages(len);
         }
         let mut store = Vec::new();
@@ -172,14 +173,18 @@ impl Bytes {
 
     /// The same in huge pages, where the system has them: a tenth of the page faults and table walks.
     fn in_huge_pages(len: usize) -> Option<Bytes> {
-        let mut map = MmapOptions::new().len(len).map_anon().ok()?;
+        // Room to begin and end where huge pages do.
+        let room = len.checked_next_multiple_of(HUGE_PAGE)?.checked_add(HUGE_PAGE)?;
+        let mut map = MmapOptions::new().len(room).map_anon().ok()?;
+        let start = map.as_ptr().align_offset(HUGE_PAGE).min(HUGE_PAGE);
         // Only a hint.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
-        map.iter_mut().step_by(PAGE).for_each(|byte| *byte = 0);
+        let pages = map[start..start + len].iter_mut().step_by(PAGE);
+        pages.for_each(|byte| *byte = 0);
         Some(Bytes {
             store: Store::Mapped(map),
-            start: 0,
+            start,
             len,
         })
     }
@@ -208,7 +213,7 @@ impl Deref for Bytes {
     fn deref(&self) -> &[u8] {
         match &self.store {
             Store::Heap(store) => &store[self.start..self.start + self.len],
-            Store::Mapped(map) => &map[..self.len],
+            Store::Mapped(map) => &map[self.start..self.start + self.len],
         }
     }
 }
@@ -217,7 +222,7 @@ impl DerefMut for Bytes {
     fn deref_mut(&mut self) -> &mut [u8] {
         match &mut self.store {
             Store::Heap(store) => &mut store[self.start..self.start + self.len],
-            Store::Mapped(map) => &mut map[..self.len],
+            Store::Mapped(map) => &mut map[self.start..self.start + self.len],
         }
     }
 }
