@@ -377,6 +377,31 @@ impl<'a> Shared<'a> {
         }
     }
 
+    /// As [`read_turned`](Shared::read_turned), by a function of neighbouring lanes, which it gets some at a time.
+    pub fn read_turned_by<T: Lane, O: Copy + Default>(
+        &self,
+        allocation: usize,
+        offset: usize,
+        stride: usize,
+        [rows, columns]: [usize; 2],
+        (height, out): (usize, &mut [O]),
+        by: impl Fn(&[T], &mut [O]),
+    ) {
+        const ROOM: usize = 64;
+        let (mut lanes, mut made) = ([T::from_bits(0); ROOM], [O::default(); ROOM]);
+        for row in 0..rows {
+            for first in (0..columns).step_by(ROOM) {
+                let count = ROOM.min(columns - first);
+                let offset = offset + row * stride + first * size_of::<T>();
+                self.read(allocation, offset, &mut lanes[..count]);
+                by(&lanes[..count], &mut made[..count]);
+                for (column, made) in (first..).zip(&made[..count]) {
+                    out[column * height + row] = *made;
+                }
+            }
+        }
+    }
+
     /// The first of some rows of bytes, all of which are inside; none if there is nothing in them.
     #[inline]
     fn rows(

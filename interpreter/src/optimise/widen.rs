@@ -54,7 +54,7 @@ fn loads(lowered: &Lowered) -> HashSet<Slot> {
     let insts = lowered.code.insts.iter();
     let narrow = insts.filter(|inst| {
         let load = inst.step.placed_load();
-        inst.lanes > 1 && load.is_some_and(|load| is_narrow(load.kind) && !load.place.turned)
+        inst.lanes > 1 && load.is_some_and(|load| is_narrow(load.kind))
     });
     narrow.map(|inst| inst.outs[0]).filter(is_alone).collect()
 }

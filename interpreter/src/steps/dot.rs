@@ -361,11 +361,17 @@ pub fn dot(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Result<()> {
         );
         return Err(lower.wrong(function, op, what));
     };
-    let tf32 = *precision == InputPrecision::Tf32;
+    // Narrower operands are exact in TF32 as they are.
+    let tf32 = |a: Kind, b: Kind| *precision == InputPrecision::Tf32 && [a, b].contains(&Kind::F32);
     let arithmetic = match [a, b, c].map(|&v| lower.kind(function, v)) {
         [Kind::F64, Kind::F64, Kind::F64] => Arithmetic::F64,
         [Kind::I8, Kind::I8, Kind::I32] => Arithmetic::I32,
-        [a, b, c] if is_narrow(a) && is_narrow(b) && is_accumulator(c) => Arithmetic::F32 { a, b, c, tf32 },
+        [a, b, c] if is_narrow(a) && is_narrow(b) && is_accumulator(c) => Arithmetic::F32 {
+            a,
+            b,
+            c,
+            tf32: tf32(a, b),
+        },
         _ => {
             let [a, b, c] = [a, b, c].map(|&v| function.ty(v));
             return Err(lower.unsupported(

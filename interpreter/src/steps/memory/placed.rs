@@ -336,19 +336,21 @@ impl PlacedLoad {
             return;
         }
         let other = self.other.then(|| inst.ins[0]);
-        let stride = self.place.stride;
+        let (stride, turned) = (self.place.stride, self.place.turned);
         self.fill::<T>(
             inst,
             machine,
             all,
             |frame, lanes| other.map(|other| frame.tile::<T>(other, lanes)),
-            |shared, part, rows, out| {
-                shared.read_rows(part.allocation, part.offset, stride, rows, out);
+            |shared, part, rows, out| match turned {
+                true => shared.read_turned(part.allocation, part.offset, stride, rows, out),
+                false => shared.read_rows(part.allocation, part.offset, stride, rows, out),
             },
         );
     }
 
-    /// Fills the lanes of the result: with what `other` says where they are not active, else by `read`.
+    /// Fills the lanes of the result: with what `other` says where they are not active, else by `read`, which turns rows
+    /// into columns if the place is turned.
     #[inline]
     pub fn fill<T: Lane>(
         &self,
@@ -370,13 +372,8 @@ impl PlacedLoad {
             }
             if !all.is_empty() {
                 let start = all.columns.start * place.rows + all.rows.start;
-                shared.read_turned(
-                    all.allocation,
-                    all.offset,
-                    place.stride,
-                    [all.rows.len(), all.columns.len()],
-                    (place.rows, &mut lanes[start..]),
-                );
+                let rows = [all.rows.len(), all.columns.len()];
+                read(shared, all, rows, (place.rows, &mut lanes[start..]));
             }
         } else {
             let part = all.part(place, self.kind.bytes(), first, count);

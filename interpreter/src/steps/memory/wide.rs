@@ -46,7 +46,7 @@ impl WideLoad {
 
     fn copy_as<T: Lane + StoredFloat>(&self, inst: &Inst, machine: &mut Machine<'_>, all: &Rectangle) {
         let cpu = machine.context.cpu;
-        let stride = self.load.place.stride;
+        let (stride, turned) = (self.load.place.stride, self.load.place.turned);
         let other = |frame: &Frame| {
             let bits = self.load.other.then(|| frame.uniform(inst.ins[0])).flatten();
             T::from_bits(bits.unwrap_or(0)).to_f32()
@@ -62,11 +62,21 @@ impl WideLoad {
                     && let Some(held) = strip::held(self.load.kind)
                     && let Some(span) = shared.span(part.allocation, part.offset, bytes)
                 {
-                    simd::widen::widen_rows(cpu, (held, self.any_nan), (span, stride), rows, out);
+                    match turned {
+                        true => {
+                            simd::widen::widen_turned(cpu, (held, self.any_nan), (span, stride), rows, out)
+                        }
+                        false => {
+                            simd::widen::widen_rows(cpu, (held, self.any_nan), (span, stride), rows, out)
+                        }
+                    }
                     return;
                 }
                 let widen = |narrow: &[T], wide: &mut [f32]| T::widen_slice(cpu, narrow, wide);
-                shared.read_rows_by(part.allocation, part.offset, stride, rows, out, widen);
+                match turned {
+                    true => shared.read_turned_by(part.allocation, part.offset, stride, rows, out, widen),
+                    false => shared.read_rows_by(part.allocation, part.offset, stride, rows, out, widen),
+                }
             },
         );
     }
@@ -127,7 +137,7 @@ impl Step for WideLoad {
     }
 
     fn is_placed(&self) -> bool {
-        true
+        !self.load.place.turned
     }
 
     fn nested(&self) -> Option<&Code> {
