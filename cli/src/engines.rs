@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 
 use tilescope_diagnostics::{Error, ErrorKind, Finding};
 use tilescope_difftest::judge::Subject;
-use tilescope_difftest::{Ended, Engine};
+use tilescope_difftest::{Dump, Ended, Engine, Watch};
 use tilescope_gpu_backend::device::Device;
 use tilescope_gpu_backend::session::{self, Session, Wait};
 use tilescope_gpu_backend::triton::kernel;
-use tilescope_gpu_backend::{Generated, Image, Nvrtc, Options, generate};
+use tilescope_gpu_backend::{Generated, Image, Nvrtc, Options, dump, generate_dumping};
 use tilescope_interpreter::Prepared;
-use tilescope_launch::Memory;
+use tilescope_launch::{Launch, Memory};
 
 use crate::triton::Code;
 use crate::{gpu, interrupt, triton};
@@ -105,26 +105,7 @@ impl OnGpu {
         let (module, function) = &subject.kernels[index];
         let launch = &subject.bound.launches[index];
         match &self.compiler {
-            Compiler::Nvrtc(_) => {
-                let with = |checked| {
-                    let options = Options {
-                        specialize: false,
-                        warps,
-                        checked,
-                    };
-                    generate(module, *function, launch, options, &|_, _| None)
-                };
-                let generated = match warps {
-                    // Some kernels are too large for a checked build.
-                    None => with(true).or_else(|_| with(false)),
-                    Some(_) => with(false),
-                }?;
-                Ok(Made {
-                    identity: generated.source.clone(),
-                    generated,
-                    image: None,
-                })
-            }
+            Compiler::Nvrtc(_) => ours(subject, index, warps, None),
             Compiler::Triton(known) => {
                 let warps = warps.unwrap_or(launch.options.num_warps);
                 let key = (tilescope_ir::text::print(module), warps);
@@ -161,7 +142,7 @@ impl OnGpu {
             let session = self.session.borrow();
             session.takes(&made.generated, launch, memory).map(|()| made)
         };
-        let mut made = match made.and_then(takes) {
+        let made = match made.and_then(takes) {
             Ok(made) => made,
             Err(why) if why.kind == ErrorKind::Unsupported => {
                 self.refused.borrow_mut().get_or_insert_with(|| why.clone());
@@ -169,24 +150,15 @@ impl OnGpu {
             }
             Err(why) => return Err(why),
         };
-        let Made {
-            generated,
-            identity,
-            image,
-        } = &mut made;
-        let mut compile = |architecture: &str| match (image.take(), &self.compiler) {
-            (Some(image), _) => Ok(image),
-            (None, Compiler::Nvrtc(nvrtc)) => {
-                gpu::compile(*nvrtc, generated, architecture).map(|made| made.0)
-            }
-            (None, Compiler::Triton(_)) => Err(Error::unsupported("Triton's code is missing")),
+        let nvrtc = match &self.compiler {
+            Compiler::Nvrtc(nvrtc) => Some(*nvrtc),
+            Compiler::Triton(_) => None,
         };
-        let mut session = self.session.borrow_mut();
-        let ended = session.run(generated, identity, &mut compile, launch, memory, &mut patience())?;
+        let ended = self.start(made, nvrtc, launch, memory)?;
         self.runs.set(self.runs.get() + 1);
         Ok(match ended {
-            session::Ended::Finished(faults) if faults.is_empty() => Ended::Ran(vec![Vec::new()]),
-            session::Ended::Finished(faults) => {
+            session::Ended::Finished { faults, .. } if faults.is_empty() => Ended::Ran(vec![Vec::new()]),
+            session::Ended::Finished { faults, .. } => {
                 let (module, function) = &subject.kernels[index];
                 let options = tilescope_interpreter::Options::default();
                 let prepared = Prepared::new(module, *function, launch, options)?;
@@ -196,6 +168,68 @@ impl OnGpu {
             session::Ended::Lost(why) => Ended::Lost(why),
         })
     }
+
+    /// Runs a kernel for one launch; code that is not there yet is made by NVRTC.
+    fn start(
+        &self,
+        made: Made,
+        nvrtc: Option<Nvrtc>,
+        launch: &Launch,
+        memory: &mut Memory,
+    ) -> Result<session::Ended> {
+        let Made {
+            generated,
+            identity,
+            mut image,
+        } = made;
+        let mut compile = |architecture: &str| match (image.take(), nvrtc) {
+            (Some(image), _) => Ok(image),
+            (None, Some(nvrtc)) => gpu::compile(nvrtc, &generated, architecture).map(|made| made.0),
+            (None, None) => Err(Error::unsupported("Triton's code is missing")),
+        };
+        let mut session = self.session.borrow_mut();
+        session.run(
+            &generated,
+            &identity,
+            &mut compile,
+            launch,
+            memory,
+            &mut patience(),
+        )
+    }
+}
+
+/// Plants an error in generated code, to test what `--bisect` says of one: `RIGHT=>WRONG`, a text that is replaced everywhere.
+fn plant(generated: &mut Generated) {
+    let planted = std::env::var("TILESCOPE_PLANT").unwrap_or_default();
+    if let Some((right, wrong)) = planted.split_once("=>").filter(|(right, _)| !right.is_empty()) {
+        generated.source = generated.source.replace(right, wrong);
+    }
+}
+
+/// Our code for one launch of a subject, checked where it is run with the launch's own number of warps.
+fn ours(subject: &Subject, index: usize, warps: Option<u32>, dump: Option<&dump::Dump>) -> Result<Made> {
+    let (module, function) = &subject.kernels[index];
+    let launch = &subject.bound.launches[index];
+    let with = |checked| {
+        let options = Options {
+            specialize: false,
+            warps,
+            checked,
+        };
+        generate_dumping(module, *function, launch, options, dump, &|_, _| None)
+    };
+    let mut generated = match warps {
+        // Some kernels are too large for a checked build.
+        None => with(true).or_else(|_| with(false)),
+        Some(_) => with(false),
+    }?;
+    plant(&mut generated);
+    Ok(Made {
+        identity: generated.source.clone(),
+        generated,
+        image: None,
+    })
 }
 
 impl Engine for OnGpu {
@@ -216,6 +250,52 @@ impl Engine for OnGpu {
             }
         }
         Ok(Ended::Ran(found))
+    }
+
+    /// By our code: Triton's tells nothing of what it computes.
+    fn trace(
+        &self,
+        subject: &Subject,
+        warps: Option<u32>,
+        watch: &Watch<'_>,
+        memory: &mut Memory,
+    ) -> Result<Option<Dump>> {
+        let (nvrtc, by) = match &self.compiler {
+            Compiler::Nvrtc(nvrtc) => (*nvrtc, None),
+            Compiler::Triton(_) => {
+                let nvrtc = gpu::nvrtc()?;
+                gpu::runs_on(nvrtc, self.session.borrow().device())?;
+                (nvrtc, Some(String::from("our own code for the GPU")))
+            }
+        };
+        let wanted = dump::Dump {
+            program: watch.program,
+            ops: watch.ops.clone(),
+        };
+        let mut told = Dump::default();
+        for index in 0..subject.kernels.len().min(subject.bound.launches.len()) {
+            let is_watched = index == watch.launch;
+            let made = ours(subject, index, warps, is_watched.then_some(&wanted))?;
+            let generated = made.generated.clone();
+            match self.start(made, Some(nvrtc), &subject.bound.launches[index], memory)? {
+                session::Ended::Finished {
+                    dump: buffer, bases, ..
+                } if is_watched => {
+                    let address = |address| dump::synthetic(address, memory, &bases);
+                    let module = &subject.kernels[index].0;
+                    let (lines, is_cut) = dump::lines(&buffer, module, &generated, &address);
+                    told = Dump {
+                        lines,
+                        is_cut,
+                        by: by.clone(),
+                    };
+                }
+                session::Ended::Finished { .. } => {}
+                session::Ended::Interrupted => return Ok(None),
+                session::Ended::Lost(why) => return Err(Error::unsupported(why)),
+            }
+        }
+        Ok(Some(told))
     }
 }
 

@@ -6,7 +6,8 @@
 //! | the float64 twin | the interpreter and the twin |
 //! | another value of a parameter, another launch file | both interpreters, beyond the bounds of both |
 //! | other bytes in padding, other values in undefined lanes, another order | both interpreters |
-//! | `[expect]`, a data file, another engine: only outputs are known | the interpreter and the twin |
+//! | an engine that dumps values of a program | the engine and the interpreter, by the twin's bounds |
+//! | `[expect]`, a data file, an engine that does not: only outputs are known | the interpreter and the twin |
 
 use tilescope_diagnostics::{Finding, Result, Severity, Value};
 use tilescope_interpreter::explain::Replay;
@@ -14,13 +15,14 @@ use tilescope_interpreter::{Options, Prepared};
 use tilescope_launch::Memory;
 
 use crate::against::Other;
-use crate::failure::{Failure, Relation};
+use crate::failure::{Failure, On, Relation};
 use crate::fork::{Fork, fork};
 use crate::growth::{Both, Path};
 use crate::judge::{Bench, Subject};
 use crate::precision::told;
 use crate::relations::{fill_padding, poison_of};
 use crate::stages::{Stage, Stages, Watched};
+use crate::traced::Beside;
 
 /// Values that are told of a finding.
 const STEPS: usize = 12;
@@ -48,7 +50,7 @@ impl Bench<'_> {
         seed: u64,
         failure: &mut Failure,
     ) -> Result<()> {
-        let relation = failure.relation;
+        let (relation, on) = (failure.relation, failure.on.clone());
         let Some(finding) = failure
             .findings
             .iter_mut()
@@ -64,7 +66,7 @@ impl Bench<'_> {
         let Some((tensor, element)) = element_of(finding) else {
             return Ok(());
         };
-        let said = match self.first(subject, other, (relation, seed), finding, (&tensor, &element)) {
+        let said = match self.first(subject, other, (relation, on.as_ref(), seed), finding, (&tensor, &element)) {
             Ok(said) => said,
             Err(why) => Some(format!("nothing is compared inside: {}", why.message)),
         };
@@ -82,7 +84,7 @@ impl Bench<'_> {
         &self,
         subject: &Subject,
         other: Option<Other<'_>>,
-        (relation, seed): (Relation, u64),
+        (relation, on, seed): (Relation, Option<&On>, u64),
         finding: &mut Finding,
         (tensor, element): (&str, &[i64]),
     ) -> Result<Option<String>> {
@@ -152,6 +154,14 @@ impl Bench<'_> {
         if here.is_unwritten(tensor, element) {
             return Ok(Some(String::from("no program writes this element")));
         }
+        let mut unknown = None;
+        if let Some(on) = on {
+            match self.beside(subject, &here, on, (tensor, element))? {
+                Some(Beside::Parted(fork)) => return Ok(Some(parted(&fork, finding))),
+                Some(Beside::Nothing(why)) => unknown = Some(why),
+                None => {}
+            }
+        }
         let path = here.trace(tensor, element, false, &mut |watched| Path::of(watched))?;
         let Some(path) = path else { return Ok(None) };
         if relation == Relation::Twin || self.twin_is_nearer(&path, finding) {
@@ -160,14 +170,31 @@ impl Bench<'_> {
             return Ok(Some(said.trim_start_matches("; ").to_string()));
         }
         self.explain(subject, finding)?;
-        Ok(Some(String::from(match relation {
-            Relation::Engine | Relation::Warps => {
-                "only the output of the other engine is known; no operation of the interpreter diverges from its float64 twin"
-            }
-            _ => {
-                "no operation diverges from its float64 twin: the kernel computes another function than what is expected"
-            }
-        })))
+        Ok(Some(match unknown {
+            Some(why) => format!("{why}; no operation of the interpreter diverges from its float64 twin"),
+            None => String::from(
+                "no operation diverges from its float64 twin: the kernel computes another function than what is expected",
+            ),
+        }))
+    }
+
+    /// An engine's values of the program that wrote an element, beside the interpreter's; none where nobody knows who did.
+    fn beside(
+        &self,
+        subject: &Subject,
+        here: &Stages<'_>,
+        on: &On,
+        (tensor, element): (&str, &[i64]),
+    ) -> Result<Option<Beside>> {
+        let outputs = here.outputs.iter().flatten();
+        let Some(bounded) = { outputs }.find(|bounded| bounded.tensor.name == tensor) else {
+            return Ok(None);
+        };
+        let sizes = element.iter().zip(&bounded.tensor.shape);
+        let index = sizes.fold(0, |index, (&i, &size)| index * size.max(1) + i);
+        let element_of = (bounded, usize::try_from(index).unwrap_or(usize::MAX));
+        let mut look = |watched: &Watched<'_>| self.beside_engine(subject, watched, on, element_of);
+        here.trace(tensor, element, false, &mut look)?.transpose()
     }
 
     /// True if the kernel's rounding explains most of what an element is off.
@@ -277,7 +304,12 @@ fn parted(fork: &Fork, finding: &mut Finding) -> String {
         finding.lane = Some(here.lane.clone());
         let word = here.word().to_string();
         finding.operands.push((word.clone(), here.is));
-        finding.operands.push((format!("{word} there"), there.is));
+        finding.operands.push((format!("{word} {}", fork.side), there.is));
+        for (here, there) in &fork.operands {
+            let word = here.word();
+            finding.operands.push((word.to_string(), here.is));
+            finding.operands.push((format!("{word} {}", fork.side), there.is));
+        }
     }
     fork.words()
 }

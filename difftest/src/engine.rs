@@ -2,12 +2,16 @@
 //! warps and with another one, and must stay within the bound of the float64 twin; where nothing rounds, it must leave the
 //! interpreter's numbers.
 
+use std::collections::BTreeSet;
+
 use tilescope_diagnostics::{Check, Error, Finding, Result, Severity};
+use tilescope_ir::{FuncId, OpId};
 use tilescope_launch::Memory;
+use tilescope_launch::fault::Line;
 use tilescope_oracle::{Numbers, Rule};
 
 use crate::compare::compare;
-use crate::failure::{Failure, Relation};
+use crate::failure::{Failure, On, Relation};
 use crate::judge::{Bench, Judged, Ran, Subject, accumulation, outputs, widened};
 use crate::relations::numbers;
 
@@ -24,6 +28,44 @@ pub trait Engine {
     /// # Errors
     /// What ends the search: an engine that is broken, or not there.
     fn run(&self, subject: &Subject, warps: Option<u32>, memory: &mut Memory) -> Result<Ended>;
+
+    /// The same, and what chosen operations of one program gave. None from an engine that cannot tell.
+    ///
+    /// # Errors
+    /// Why there are no values.
+    fn trace(
+        &self,
+        subject: &Subject,
+        warps: Option<u32>,
+        watch: &Watch<'_>,
+        memory: &mut Memory,
+    ) -> Result<Option<Dump>> {
+        let _ = (subject, warps, watch, memory);
+        Ok(None)
+    }
+}
+
+/// What an engine is asked to tell of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Watch<'a> {
+    /// The number of the launch.
+    pub launch: usize,
+    /// The number of the program, x fastest.
+    pub program: u64,
+    /// The operations.
+    pub ops: &'a BTreeSet<(FuncId, OpId)>,
+}
+
+/// Values of one program.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Dump {
+    /// The executions of watched operations, in the order of the program, with the lanes of each result; none of a result that
+    /// cannot be told. The n-th line of one operation is its n-th execution. Addresses are those of the launch's memory; 0 outside.
+    pub lines: Vec<Line>,
+    /// Not all fit: the last ones are missing.
+    pub is_cut: bool,
+    /// In what they were computed, if not in the code that the engine runs.
+    pub by: Option<String>,
 }
 
 /// How a run ended.
@@ -46,13 +88,15 @@ struct Run<'e> {
 }
 
 impl Run<'_> {
-    fn words(&self) -> String {
-        let name = self.engine.name();
-        match self.warps {
-            None => name.to_string(),
-            Some(1) => format!("{name} with 1 warp"),
-            Some(warps) => format!("{name} with {warps} warps"),
+    fn on(&self) -> On {
+        On {
+            engine: self.engine.name().to_string(),
+            warps: self.warps,
         }
+    }
+
+    fn words(&self) -> String {
+        self.on().words()
     }
 
     fn relation(&self) -> Relation {
@@ -96,7 +140,11 @@ impl Bench<'_> {
                 if judged.ended() {
                     return Ok(());
                 }
-                self.on_engine(subject, ran, &Run { engine, warps }, judged)?;
+                let run = Run { engine, warps };
+                self.on_engine(subject, ran, &run, judged)?;
+                if let Some(failure) = &mut judged.failure {
+                    failure.on = Some(run.on());
+                }
             }
         }
         Ok(())

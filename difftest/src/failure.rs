@@ -42,6 +42,29 @@ pub struct Failure {
     pub findings: Vec<Finding>,
     /// The output that differs, where one does.
     pub difference: Option<Difference>,
+    /// The run of another engine that it was seen in.
+    pub on: Option<On>,
+}
+
+/// A run of an engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct On {
+    /// The engine's name.
+    pub engine: String,
+    /// The number of warps, where it is not the launch's own.
+    pub warps: Option<u32>,
+}
+
+impl On {
+    /// The run in words.
+    pub fn words(&self) -> String {
+        let name = &self.engine;
+        match self.warps {
+            None => name.to_string(),
+            Some(1) => format!("{name} with 1 warp"),
+            Some(warps) => format!("{name} with {warps} warps"),
+        }
+    }
 }
 
 /// Tells a finding the worst element of a difference: its values on both paths, and how far they are apart and `may` be.
@@ -67,6 +90,7 @@ impl Failure {
             relation: Relation::Checks,
             findings,
             difference: None,
+            on: None,
         }
     }
 
@@ -119,6 +143,7 @@ impl Failure {
             relation,
             findings: vec![finding],
             difference: Some(difference),
+            on: None,
         }
     }
 
@@ -128,6 +153,7 @@ impl Failure {
             relation: Relation::Expected,
             findings: vec![mismatch.into_finding(kernel, tensor_ref(tensor))],
             difference: None,
+            on: None,
         }
     }
 
@@ -137,6 +163,7 @@ impl Failure {
             relation,
             findings,
             difference: None,
+            on: None,
         };
         failure.said_of(engine)
     }
@@ -152,6 +179,7 @@ impl Failure {
             relation: Relation::Engine,
             findings: vec![finding],
             difference: None,
+            on: None,
         }
     }
 

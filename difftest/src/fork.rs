@@ -62,6 +62,8 @@ pub(crate) enum Why {
     Alone(usize, usize, f64),
     /// An argument differs.
     Given,
+    /// The value is beyond its bound and its operands are not, but for these, which are not known.
+    BeyondBound(Vec<String>),
     /// What was before is forgotten, or too far away.
     Forgotten,
 }
@@ -72,13 +74,17 @@ pub(crate) struct Fork {
     pub programs: ([u32; 3], [u32; 3]),
     /// From where they part to the element, in the order of the programs.
     pub way: Vec<(Place, Place)>,
+    /// The operands of the first of them, where they are few.
+    pub operands: Vec<(Place, Place)>,
     pub why: Why,
+    /// The other side in words.
+    pub side: String,
 }
 
 /// A point with what was there.
-struct Here<'m> {
-    made: Made<'m>,
-    place: Place,
+pub(crate) struct Here<'m> {
+    pub made: Made<'m>,
+    pub place: Place,
 }
 
 /// What comes next.
@@ -121,11 +127,17 @@ pub(crate) fn fork(here: &Watched<'_>, there: &Watched<'_>, exact: bool) -> Opti
         }
     };
     way.reverse();
-    Some(Fork { programs, way, why })
+    Some(Fork {
+        programs,
+        way,
+        operands: Vec::new(),
+        why,
+        side: String::from("there"),
+    })
 }
 
 /// What a point is, behind its names and the loops that handed it on.
-fn at<'m>(walk: &Walk<'m>, mut point: Point) -> Option<Here<'m>> {
+pub(crate) fn at<'m>(walk: &Walk<'m>, mut point: Point) -> Option<Here<'m>> {
     let mut name = None;
     for _ in 0..MOST {
         let made = walk.trace.at(point)?;
@@ -305,6 +317,15 @@ fn loaded(walk: &Walk<'_>, mut point: Point) -> Option<String> {
     None
 }
 
+/// A value as reports have it, short.
+fn word(value: Value) -> String {
+    match value {
+        Value::Float(x) => number(x),
+        Value::Int(x) => x.to_string(),
+        Value::Bool(x) => x.to_string(),
+    }
+}
+
 impl Fork {
     /// The named values from where they part on, and the last one; `most` of them.
     pub fn chain(&self, most: usize) -> Vec<Chain> {
@@ -317,11 +338,7 @@ impl Fork {
             if told.len() >= most || again || !(ends || here.name.is_some()) {
                 continue;
             }
-            let value = match there.is {
-                Value::Float(x) => number(x),
-                Value::Int(x) => x.to_string(),
-                Value::Bool(x) => x.to_string(),
-            };
+            let (side, value) = (&self.side, word(there.is));
             let place = there
                 .location
                 .as_ref()
@@ -334,7 +351,7 @@ impl Fork {
                 op: here.op.to_string(),
                 value: here.is,
                 name: here.name.clone(),
-                note: Some(format!("there {value}{place}")),
+                note: Some(format!("{side} {value}{place}")),
             });
         }
         told
@@ -345,16 +362,39 @@ impl Fork {
         let Some((here, there)) = self.way.first() else {
             return String::from("where they part is not known");
         };
+        let side = &self.side;
         match &self.why {
+            Why::BeyondBound(unknown) => {
+                let far = match there.both {
+                    Some(both) => format!(
+                        "{} in float64, at most {} apart",
+                        number(both.wide),
+                        number(both.bound)
+                    ),
+                    None => format!("{} here", word(here.is)),
+                };
+                let operands = match &unknown[..] {
+                    [] => String::from("its operands agree"),
+                    unknown => format!(
+                        "its operands agree as far as they are known ({} is not)",
+                        unknown.join(", ")
+                    ),
+                };
+                format!(
+                    "the first operation beyond its bound is made here ({}): {} {side}, {far}; {operands}",
+                    here.op,
+                    word(there.is)
+                )
+            }
             Why::OperandsAgree => format!(
                 "the first value that differs is made here ({}), of operands that agree",
                 here.op
             ),
-            Why::OtherElement(a, b) => format!("they part here: the load reads {a}, there {b}"),
+            Why::OtherElement(a, b) => format!("they part here: the load reads {a}, {side} {b}"),
             Why::OtherNumber(from) => {
-                format!("they part here: what is loaded {from} is another number there")
+                format!("they part here: what is loaded {from} is another number {side}")
             }
-            Why::Constant => String::from("they part here: a constant has another value there"),
+            Why::Constant => format!("they part here: a constant has another value {side}"),
             Why::MaskedOff => {
                 String::from("they part here: the lane is masked off, and nothing gives it a value")
             }

@@ -266,9 +266,19 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// The kernel's module.
+    pub fn module(&self) -> &'a tilescope_ir::Module {
+        self.watched.module
+    }
+
+    /// The kernel's function and value that one of the twin's stands for.
+    pub fn original(&self, made: &Made<'_>) -> Option<(FuncId, ValueId)> {
+        Some(self.watched.twin.beside(made.func, made.value)?.of)
+    }
+
     /// The author's name of a value, with its lane.
     pub fn name(&self, made: &Made<'_>) -> Option<String> {
-        let (func, value) = self.watched.twin.beside(made.func, made.value)?.of;
+        let (func, value) = self.original(made)?;
         let names = self.names.get(&func)?;
         let (name, _) = names.get(value).filter(|_| !names.is_part(value))?;
         Some(match made.lane.is_empty() {

@@ -23,10 +23,11 @@ pub mod precision;
 mod relations;
 mod search;
 pub mod stages;
+mod traced;
 pub mod twin;
 
 pub use against::Other;
 pub use compare::{Difference, Fit, Tightness, compare};
-pub use engine::{Ended, Engine};
-pub use failure::{Failure, Relation};
+pub use engine::{Dump, Ended, Engine, Watch};
+pub use failure::{Failure, On, Relation};
 pub use search::{Found, Judge, Outcome, Verdict, search};

@@ -762,6 +762,22 @@ TS_FN unsigned char* print_line(u64* prints, u64 program, u64 number, u32 place,
 }
 #endif
 
+#ifdef TILESCOPE_DUMPS
+// ---- Dumps: what operations of one program gave, one line for each execution. The buffer's first word is how much is asked for, its
+// second how much there is, its third the program. All threads of a program go the same way, so each knows where the next line begins.
+struct Dump { u64* buffer; bool on; u64 next; };
+
+// Place for a line of so many bytes; null when the buffer is full.
+TS_FN unsigned char* dump_line(Dump& dump, u32 place, u32 bytes) {
+    u64* const line = dump.buffer + 3 + dump.next / 8;
+    dump.next += 8 + bytes;
+    if (thread() == 0) dump.buffer[0] = dump.next;
+    if (dump.next > dump.buffer[1]) return nullptr;
+    if (thread() == 0) *line = u64(bytes) << 32 | place;
+    return reinterpret_cast<unsigned char*>(line + 1);
+}
+#endif
+
 #ifdef TILESCOPE_CHECKED
 // ---- Checks. In a checked build every access asks first; the first fault of each kind and place comes back in a table.
 // What goes wrong does not happen: a faulty load gives 0, a faulty store nothing.

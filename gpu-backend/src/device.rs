@@ -47,6 +47,8 @@ pub struct Buffers {
     scratch: sys::CUdeviceptr,
     /// The buffer of prints; 0 for none.
     prints: sys::CUdeviceptr,
+    /// The buffer of a dump; 0 for none.
+    dump: sys::CUdeviceptr,
 }
 
 /// What the driver reports, in words; `what` was being done.
@@ -238,6 +240,7 @@ impl Device {
             tables: None,
             scratch: 0,
             prints: 0,
+            dump: 0,
         };
         self.copies(memory)?;
         for allocation in &memory.allocations {
@@ -299,7 +302,7 @@ impl Device {
         self.settle()
     }
 
-    /// Gives a launch the memory that its kernel wants for itself, and a buffer for what it prints.
+    /// Gives a launch the memory that its kernel wants for itself, and buffers for what it prints and dumps.
     ///
     /// # Errors
     /// Not enough memory there.
@@ -314,6 +317,16 @@ impl Device {
             // SAFETY: fresh memory of that size, freed when the buffers are dropped.
             buffers.scratch = unsafe { result::malloc_sync(bytes as usize) }
                 .at(&format!("the kernel wants {bytes} bytes for itself"))?;
+        }
+        if let Some(program) = kernel.dumped {
+            let buffer = crate::dump::buffer(program, crate::dump::BUFFER_BYTES);
+            // SAFETY: fresh memory of that size, freed when the buffers are dropped, and filled within it.
+            unsafe {
+                buffers.dump = result::malloc_sync(buffer.len())
+                    .at(&format!("what is dumped wants {} bytes", buffer.len()))?;
+                result::memcpy_htod_sync(buffers.dump, &buffer).at("copying to the GPU")?;
+            }
+            self.settle()?;
         }
         if kernel.parameters.contains(&Parameter::Prints) {
             let buffer = crate::prints::buffer();
@@ -345,6 +358,20 @@ impl Device {
         // SAFETY: the buffer has the size that it was made with.
         unsafe { result::memcpy_dtoh_sync(&mut buffer, buffers.prints) }.at("copying from the GPU")?;
         Ok(crate::prints::lines(&buffer, module, kernel))
+    }
+
+    /// The buffer of a launch that dumps, once it is finished; empty for others.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn dumped(&self, buffers: &Buffers) -> Result<Vec<u8>> {
+        if buffers.dump == 0 {
+            return Ok(Vec::new());
+        }
+        let mut buffer = vec![0u8; crate::dump::BUFFER_BYTES];
+        // SAFETY: the buffer has the size that it was made with.
+        unsafe { result::memcpy_dtoh_sync(&mut buffer, buffers.dump) }.at("copying from the GPU")?;
+        Ok(buffer)
     }
 
     /// What a launch of a checked build found, once it is finished.
@@ -387,6 +414,7 @@ impl Device {
             tables: None,
             scratch: 0,
             prints: 0,
+            dump: 0,
         };
         for tensor in tensors {
             let size = tensor.elements() as usize * tensor.dtype.bytes();
@@ -480,6 +508,7 @@ impl Device {
                 Parameter::Faults => buffers.tables.map_or(0, |t| t.1),
                 Parameter::Scratch { .. } => buffers.scratch,
                 Parameter::Prints => buffers.prints,
+                Parameter::Dump => buffers.dump,
             })
             .collect();
         let mut pointers: Vec<*mut c_void> =
@@ -574,7 +603,7 @@ impl Device {
 
 impl Buffers {
     /// Where each allocation begins.
-    fn bases(&self) -> Vec<u64> {
+    pub(crate) fn bases(&self) -> Vec<u64> {
         self.addresses.iter().map(|a| a.0).collect()
     }
 
@@ -593,6 +622,10 @@ impl Drop for Buffers {
         for &(address, _) in &self.addresses {
             // SAFETY: allocated by `upload`, freed once; a failed context leaves nothing to do.
             let _ = unsafe { result::free_sync(address) };
+        }
+        if self.dump != 0 {
+            // SAFETY: allocated by `Device::scratch`, freed once.
+            let _ = unsafe { result::free_sync(self.dump) };
         }
         if self.prints != 0 {
             // SAFETY: allocated by `Device::scratch`, freed once.

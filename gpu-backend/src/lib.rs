@@ -9,6 +9,7 @@ pub mod analysis;
 pub mod cache;
 pub mod checked;
 pub mod device;
+pub mod dump;
 pub mod emit;
 pub mod layout;
 pub mod nvrtc;
@@ -16,5 +17,5 @@ pub mod prints;
 pub mod session;
 pub mod triton;
 
-pub use emit::{Generated, Options, Parameter, generate};
+pub use emit::{Generated, Options, Parameter, generate, generate_dumping};
 pub use nvrtc::{Image, Nvrtc};

@@ -24,6 +24,27 @@ pub(crate) fn operand_bytes(function: &Function, value: ValueId) -> (usize, usiz
     ((lanes * size).next_multiple_of(8), lanes, size)
 }
 
+/// The lanes of values that lie one behind the other; none of those that are not there.
+pub(crate) fn operands(
+    mut bytes: &[u8],
+    function: &Function,
+    values: impl Iterator<Item = Option<ValueId>>,
+) -> Vec<Vec<u64>> {
+    let mut found = Vec::new();
+    for value in values {
+        let Some(value) = value else {
+            found.push(Vec::new());
+            continue;
+        };
+        let (whole, lanes, size) = operand_bytes(function, value);
+        let (own, after) = bytes.split_at_checked(whole).unwrap_or((bytes, &[]));
+        let lane = |b: &[u8]| b.iter().rev().fold(0u64, |n, &byte| n << 8 | u64::from(byte));
+        found.push(own.chunks_exact(size.max(1)).take(lanes).map(lane).collect());
+        bytes = after;
+    }
+    found
+}
+
 /// An empty buffer.
 pub fn buffer() -> Vec<u8> {
     let mut bytes = vec![0u8; BUFFER_BYTES];
@@ -46,7 +67,7 @@ pub fn lines(buffer: &[u8], module: &Module, kernel: &Generated) -> (Vec<Line>, 
         let (place, bytes) = (word as u32 as usize, (word >> 32) as usize);
         let start = at + LINE;
         // What did not fit left nothing; nothing is behind it.
-        let (Some(mut rest), Some(place), true) = (
+        let (Some(rest), Some(place), true) = (
             buffer.get(start..start + bytes),
             kernel.places.get(place),
             bytes > 0,
@@ -54,14 +75,8 @@ pub fn lines(buffer: &[u8], module: &Module, kernel: &Generated) -> (Vec<Line>, 
             break;
         };
         let function = &module.funcs[place.spot.function];
-        let mut operands = Vec::new();
-        for &value in &function.ops[place.spot.op].operands {
-            let (whole, lanes, size) = operand_bytes(function, value);
-            let (own, after) = rest.split_at_checked(whole).unwrap_or((rest, &[]));
-            let lane = |b: &[u8]| b.iter().rev().fold(0u64, |n, &byte| n << 8 | u64::from(byte));
-            operands.push(own.chunks_exact(size.max(1)).take(lanes).map(lane).collect());
-            rest = after;
-        }
+        let values = function.ops[place.spot.op].operands.iter().copied().map(Some);
+        let operands = operands(rest, function, values);
         let spot = place.spot.clone();
         found.push((
             number,

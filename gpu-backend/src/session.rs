@@ -28,8 +28,15 @@ pub enum Wait {
 /// How a launch ended.
 #[derive(Debug)]
 pub enum Ended {
-    /// The memory is as the kernel left it; with what a checked build saw.
-    Finished(Vec<Fault>),
+    /// The memory is as the kernel left it.
+    Finished {
+        /// What a checked build saw.
+        faults: Vec<Fault>,
+        /// The buffer of a build that dumps ([`crate::dump::lines`]).
+        dump: Vec<u8>,
+        /// Where each allocation was.
+        bases: Vec<u64>,
+    },
     /// The user would not wait: the kernel may still run, and nothing more can be run here.
     Interrupted,
     /// It did not end, or the driver stopped it: in words. Nothing more can be run here.
@@ -137,6 +144,10 @@ impl Session {
             return Ok(ended);
         }
         device.download(&buffers, memory, &launch.tensors)?;
-        Ok(Ended::Finished(device.faults(&buffers, kernel, launch, memory)?))
+        Ok(Ended::Finished {
+            faults: device.faults(&buffers, kernel, launch, memory)?,
+            dump: device.dumped(&buffers)?,
+            bases: buffers.bases(),
+        })
     }
 }

@@ -109,6 +109,7 @@ pub fn kernel(function: &Function, launch: &Launch, output: &str) -> Result<Gene
         shared_bytes: shared as u32,
         parameters,
         places: Vec::new(),
+        dumped: None,
         slots: 0,
         layouts: Vec::new(),
     })

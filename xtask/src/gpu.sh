@@ -1,5 +1,5 @@
 #!/bin/sh
-# On the machine with the GPU: sh run.sh [OUT]. Drawn cases (`diff`, with Triton too where python3 has it), random kernels, tests, the
+# On the machine with the GPU: sh run.sh [OUT]. Drawn cases (`diff`, with Triton too where python3 has it), planted errors (`bisect`), random kernels, tests, the
 # command line, then benchmarks as far as there is time. Ends within TOTAL seconds. PARTS names what is run.
 here=$(cd "$(dirname "$0")" && pwd)
 out=${1:-$here/out}
@@ -14,7 +14,7 @@ chmod +x "$here/gpu-runner" "$here/gpu-fuzz" "$here/tilescope" 2>/dev/null
 began=$(date +%s)
 total=${TOTAL:-560}
 left() { echo $((total - $(date +%s) + began)); }
-parts=${PARTS:-record diff triton fuzz test cli bench}
+parts=${PARTS:-record diff bisect triton fuzz test cli bench}
 asked() { case " $parts " in *" $1 "*) return 0 ;; esac; echo "$1: not asked for"; return 1; }
 triton=
 python3 -c 'import triton' 2>/dev/null && triton=yes
@@ -66,6 +66,25 @@ if asked diff && [ -x "$here/tilescope" ]; then
   done
   wait
   echo "diff: $(left) s left"
+fi
+# An error that is planted in our code: bisect_one KERNEL RIGHT=>WRONG WORDS; `--bisect` must say the words. A line to $out/bisect.log.
+bisect_one() {
+  kernel=$1 plant=$2 words=$3
+  log="$out/diff/$kernel-bisect.log"
+  TILESCOPE_PLANT=$plant timeout -s INT -k 10 "${BISECT_LIMIT:-75}" "$here/tilescope" diff "$here/kernels/$kernel/$kernel.launch.toml" --paths gpu --bisect --cases 20 --seed "${SEED:-1}" --threads 2 --no-write >"$log" 2>&1
+  status=$?
+  said=$(grep -m 1 '^error' "$log" | cut -c 1-400)
+  case $said in *"$words"*) verdict=ok ;; *) verdict=FAILED ;; esac
+  echo "bisect $kernel: $verdict, exit status $status; $said" >>"$out/bisect.log"
+}
+if asked bisect && [ -x "$here/tilescope" ]; then
+  bisect_one softmax 'ts::exp(=>ts::exp(0.5f * ' 'made here (math.exp)' &
+  bisect_one layer_norm 'ts::sqrt(=>1.5f * ts::sqrt(' 'made here (math.sqrt)' &
+  bisect_one matmul 'k < 32; ++k=>k < 31; ++k' 'made here (tt.dot)' &
+  bisect_one flash_attention 'ts::exp2(=>ts::exp2(0.5f * ' 'made here (math.exp2)' &
+  wait
+  sort "$out/bisect.log"
+  echo "bisect: $(left) s left"
 fi
 if asked triton && [ -n "$triton" ] && [ -x "$here/tilescope" ]; then
   for name in vector_add softmax layer_norm matmul flash_attention cumsum; do

@@ -191,8 +191,8 @@ fn on_device(gpu: &mut Gpu, ready: Ready) -> Outcome {
             Err(error) => return Outcome::Differs(text(error)),
         };
         match gpu.run(&generated, Some(image), launch, &mut memory) {
-            Ok(Ended::Finished(faults)) if faults.is_empty() => {}
-            Ok(Ended::Finished(faults)) => {
+            Ok(Ended::Finished { faults, .. }) if faults.is_empty() => {}
+            Ok(Ended::Finished { faults, .. }) => {
                 return Outcome::Differs(format!("{words}: a fault: {:?}", faults.first()));
             }
             Ok(Ended::Interrupted) => return Outcome::Lost(format!("{words}: interrupted")),

@@ -55,8 +55,8 @@ impl Engine for Recorder {
                 Err(why) => return Ok(Ended::Refused(why)),
             };
             match self.gpu.borrow_mut().run(&generated, None, launch, memory)? {
-                session::Ended::Finished(faults) if faults.is_empty() => {}
-                session::Ended::Finished(faults) => {
+                session::Ended::Finished { faults, .. } if faults.is_empty() => {}
+                session::Ended::Finished { faults, .. } => {
                     return Err(Error::input(format!("a fault: {:?}", faults.first())));
                 }
                 session::Ended::Interrupted => return Ok(Ended::Interrupted),

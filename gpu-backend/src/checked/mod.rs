@@ -63,6 +63,11 @@ pub enum PlaceKind {
     Use,
     /// Nothing: operands are printed here. Of kernels without checks too.
     Print,
+    /// Nothing: results are dumped here, those whose bit is set. Of kernels without checks too.
+    Dump {
+        /// By the number of the result, from bit 0.
+        held: u32,
+    },
 }
 
 /// An operation of a checked kernel.
@@ -147,7 +152,7 @@ pub fn faults(table: &[u8], places: &[Place], launch: &Launch, memory: &Memory, 
             PlaceKind::Assert => reader.single(&mut found, Check::AssertFailed),
             PlaceKind::Assume => reader.single(&mut found, Check::AssumeViolated),
             PlaceKind::Division => reader.single(&mut found, Check::DivByZero),
-            PlaceKind::Use | PlaceKind::Print => {}
+            PlaceKind::Use | PlaceKind::Print | PlaceKind::Dump { .. } => {}
         }
     }
     found.sort_by_key(|(sequence, fault)| (fault.program, *sequence));

@@ -80,7 +80,8 @@ impl Emitter<'_> {
 
     /// Registers a place of so many slots; gives its number and its first slot. None in a build without checks.
     pub(super) fn place(&mut self, op: OpId, kind: PlaceKind, slots: u32) -> Option<(u32, u32)> {
-        if !self.is_checked() && kind != PlaceKind::Print {
+        let anywhere = matches!(kind, PlaceKind::Print | PlaceKind::Dump { .. });
+        if !self.is_checked() && !anywhere {
             return None;
         }
         let scope = &self.scopes[self.scopes.len() - 1];

@@ -576,10 +576,10 @@ pub fn call(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
     if e.is_checked() {
         let origins: Vec<Provenance> = data.operands.iter().map(|&v| e.provenance(v)).collect();
         scope.origins = provenance::follow(target, &origins);
-        scope.calls = std::iter::once(data.loc)
-            .chain(e.scope().calls.iter().copied())
-            .collect();
     }
+    scope.calls = std::iter::once(data.loc)
+        .chain(e.scope().calls.iter().copied())
+        .collect();
     scope.values = target
         .params()
         .iter()

@@ -14,7 +14,7 @@ use super::tile::{Bound, Tile, TileKind};
 use crate::layout::Layout;
 
 /// The layout in which reading a tile moves nothing between threads.
-fn natural(e: &mut Emitter<'_>, tile: &Rc<Tile>) -> Rc<Layout> {
+pub(super) fn natural(e: &mut Emitter<'_>, tile: &Rc<Tile>) -> Rc<Layout> {
     match &tile.kind {
         TileKind::Array { layout } => layout.clone(),
         TileKind::View { map, operand }

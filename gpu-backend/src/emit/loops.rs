@@ -298,9 +298,9 @@ impl Emitter<'_> {
             line: group.body.lines.len(),
             expression: place(expression, &values),
             inside: 0,
-            // A checked build may ask for any value again, when it is used.
+            // A checked build may ask for any value again, when it is used; a dump does when it is made.
             total: value
-                .filter(|_| !self.is_checked())
+                .filter(|&v| !self.is_checked() && !self.is_kept(v))
                 .map_or(ALWAYS, |v| self.uses(v)),
         });
         group.body.lines.push(String::new());

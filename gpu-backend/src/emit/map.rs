@@ -56,7 +56,9 @@ pub fn map_elementwise(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Re
         parameters.join(", ")
     ));
     let outer = e.map_result.replace(item.clone());
+    let inner = std::mem::replace(&mut e.in_lambda, true);
     let emitted = e.region_body(function, entry);
+    e.in_lambda = inner;
     e.map_result = outer;
     emitted?;
     e.close("};");

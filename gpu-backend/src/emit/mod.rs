@@ -14,6 +14,7 @@ pub(crate) mod checks;
 mod compare;
 mod control;
 mod dot;
+mod dump;
 mod loops;
 mod map;
 mod math;
@@ -39,6 +40,7 @@ use tilescope_launch::{Argument, Launch, TensorId};
 use crate::analysis::{Facts, Known};
 use crate::checked::provenance::{self, Origins};
 use crate::checked::{MAX_SLOTS, Place};
+use crate::dump::Dump;
 use crate::layout::Layout;
 use plan::Plan;
 use text::Names;
@@ -104,6 +106,8 @@ pub enum Parameter {
     Faults,
     /// Address of the buffer of prints.
     Prints,
+    /// Address of the buffer of a dump.
+    Dump,
     /// Address of memory that the kernel has for itself, of so many bytes per program; of Triton's kernels.
     Scratch {
         /// Bytes per program.
@@ -128,6 +132,8 @@ pub struct Generated {
     pub places: Vec<Place>,
     /// Slots of the table of faults.
     pub slots: u32,
+    /// The program of which values are dumped, if some are.
+    pub dumped: Option<u64>,
     /// The layout of each shape of tiles, without dimensions of size one.
     pub layouts: Vec<(Vec<usize>, Layout)>,
 }
@@ -144,6 +150,21 @@ pub fn generate(
     kernel: FuncId,
     launch: &Launch,
     options: Options,
+    lines: Lines<'_>,
+) -> Result<Generated> {
+    generate_dumping(module, kernel, launch, options, None, lines)
+}
+
+/// The same, and one program dumps what chosen operations give.
+///
+/// # Errors
+/// What is not supported, by name and place.
+pub fn generate_dumping(
+    module: &VerifiedModule,
+    kernel: FuncId,
+    launch: &Launch,
+    options: Options,
+    dump: Option<&Dump>,
     lines: Lines<'_>,
 ) -> Result<Generated> {
     let function = &module.funcs[kernel];
@@ -168,6 +189,8 @@ pub fn generate(
             .funcs
             .iter()
             .any(|(_, f)| f.ops.iter().any(|(_, op)| op.code == OpCode::Print)),
+        dump,
+        in_lambda: false,
         names: Names::default(),
         out: Vec::new(),
         indent: 1,
@@ -255,6 +278,10 @@ pub(crate) struct Emitter<'m> {
     checked: checks::Checked,
     /// The module prints, so the kernel has a buffer for that.
     prints: bool,
+    /// What is dumped, of a build that dumps.
+    dump: Option<&'m Dump>,
+    /// Inside of the region of a reduce, a scan or a map.
+    in_lambda: bool,
     names: Names,
     out: Vec<String>,
     indent: usize,
@@ -342,6 +369,10 @@ impl<'m> Emitter<'m> {
             parameters.push(Parameter::Prints);
             signature.push(String::from("ts::u64* print_buffer"));
         }
+        if self.dump.is_some() {
+            parameters.push(Parameter::Dump);
+            signature.push(String::from("ts::u64* dump_buffer"));
+        }
         if self.is_checked() {
             parameters.extend([Parameter::Tensors, Parameter::Faults]);
             signature.push(String::from("const ts::Tensor* tensor_table"));
@@ -356,7 +387,8 @@ impl<'m> Emitter<'m> {
         let threads = 32u32 << self.plan.warps;
         let (is_checked, tensors) = (self.checked.checks, self.launch.tensors.len());
         let mut parts = String::new();
-        for (part, is_there) in [("CHECKED", is_checked), ("PRINTS", self.prints)] {
+        let dumps = self.dump.is_some();
+        for (part, is_there) in [("CHECKED", is_checked), ("PRINTS", self.prints), ("DUMPS", dumps)] {
             if is_there {
                 parts.push_str(&format!("#define TILESCOPE_{part}\n"));
             }
@@ -375,13 +407,16 @@ impl<'m> Emitter<'m> {
             source.push_str("    unsigned char* const shared = shared_bytes;\n");
             source.push_str(&format!("    constexpr int BIG = {small};\n"));
         }
-        if is_checked || self.prints {
+        if is_checked || self.prints || dumps {
             source.push_str(&format!(
                 "    const ts::u64 program = ts::program_id(0) + {x}ull * (ts::program_id(1) + {y}ull * ts::program_id(2));\n"
             ));
         }
         if self.prints {
             source.push_str("    ts::u64 lines = 0;\n");
+        }
+        if dumps {
+            source.push_str("    ts::Dump dump = {dump_buffer, dump_buffer[2] == program, 0};\n");
         }
         if is_checked {
             source.push_str(&format!(
@@ -404,6 +439,7 @@ impl<'m> Emitter<'m> {
             parameters,
             places,
             slots,
+            dumped: self.dump.map(|dump| dump.program),
             layouts: self.plan.layouts(),
         }
     }
@@ -591,6 +627,7 @@ impl<'m> Emitter<'m> {
         }
         self.visit(function, op)?;
         undefined::follow(self, function, op)?;
+        dump::dump(self, function, op)?;
         self.depth -= 1;
         Ok(())
     }

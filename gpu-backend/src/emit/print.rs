@@ -1,9 +1,10 @@
 //! `tt.print`: operands go to a buffer that the host reads after the launch ([`crate::prints`]).
 
 use tilescope_diagnostics::Result;
-use tilescope_ir::{Function, OpId};
+use tilescope_ir::{Function, OpId, ValueId};
 
 use super::Emitter;
+use super::dot::natural;
 use super::loops::Body;
 use super::tile::Bound;
 use crate::checked::PlaceKind;
@@ -29,33 +30,43 @@ pub fn print(e: &mut Emitter<'_>, function: &Function, op: OpId) -> Result<()> {
         "unsigned char* const line = ts::print_line(print_buffer, program, lines++, {place}u, {bytes}u, {shared});"
     ));
     for (&value, offset) in data.operands.iter().zip(offsets) {
-        let Some(elem) = function.ty(value).elem() else {
-            continue;
-        };
-        let ctype = e.type_of(elem)?;
-        let to = format!("ts::at<{ctype}>(line + {offset})");
-        let tile = match e.bound(value) {
-            Bound::Tile(tile) => tile,
-            Bound::Scalar(text) => {
-                e.line(format!("if (tid == 0 && line != nullptr) *{to} = {text};"));
-                continue;
-            }
-            Bound::Block(_) => return Err(e.unsupported(function, op, "a print of descriptors")),
-        };
-        let layout = e.layout(tile.shape);
-        let access = layout.identity();
-        e.prepare(&tile, &access)?;
-        e.flush();
-        e.open_registers(layout.registers(), 1);
-        let mut body = Body::default();
-        let element = e.element(&mut body, &tile, &access, "r")?;
-        e.put(&mut body);
-        let (lane, mine) = e.lane(&access, &layout);
-        e.line(format!(
-            "if ({mine} && line != nullptr) {to}[{lane}] = {element};"
-        ));
-        e.close("}");
+        if matches!(e.bound(value), Bound::Block(_)) {
+            return Err(e.unsupported(function, op, "a print of descriptors"));
+        }
+        lanes(e, function, value, offset)?;
     }
+    e.close("}");
+    Ok(())
+}
+
+/// Writes the lanes of a value, row-major, so many bytes behind `line`, if that is an address. Tiles are read where they are;
+/// formulas are computed as where they are used.
+pub(super) fn lanes(e: &mut Emitter<'_>, function: &Function, value: ValueId, offset: usize) -> Result<()> {
+    let Some(elem) = function.ty(value).elem() else {
+        return Ok(());
+    };
+    let ctype = e.type_of(elem)?;
+    let to = format!("ts::at<{ctype}>(line + {offset})");
+    let tile = match e.bound(value) {
+        Bound::Tile(tile) => tile,
+        Bound::Scalar(text) => {
+            e.line(format!("if (tid == 0 && line != nullptr) *{to} = {text};"));
+            return Ok(());
+        }
+        Bound::Block(_) => return Ok(()),
+    };
+    let layout = natural(e, &tile);
+    let access = layout.identity();
+    e.prepare(&tile, &access)?;
+    e.flush();
+    e.open_registers(layout.registers(), 1);
+    let mut body = Body::default();
+    let element = e.element(&mut body, &tile, &access, "r")?;
+    e.put(&mut body);
+    let (lane, mine) = e.lane(&access, &layout);
+    e.line(format!(
+        "if ({mine} && line != nullptr) {to}[{lane}] = {element};"
+    ));
     e.close("}");
     Ok(())
 }

@@ -85,7 +85,10 @@ fn lambda(e: &mut Emitter<'_>, function: &Function, op: OpId, item: &Item) -> Re
         let text = item.field(source, i % n);
         e.bind(arg, Bound::Scalar(text));
     }
-    let last = e.region(function, op, 0)?;
+    let outer = std::mem::replace(&mut e.in_lambda, true);
+    let last = e.region(function, op, 0);
+    e.in_lambda = outer;
+    let last = last?;
     let results: Vec<String> = function.ops[last].operands.iter().map(|&v| e.scalar(v)).collect();
     e.line(format!("return {};", item.pack(&results)));
     e.close("};");

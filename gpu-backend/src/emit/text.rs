@@ -211,6 +211,8 @@ const RESERVED: &[&str] = &[
     "tensor_table",
     "fault_table",
     "print_buffer",
+    "dump",
+    "dump_buffer",
     "lines",
     "line",
     "int",

@@ -6,10 +6,13 @@ use std::process::{Command, Stdio};
 
 use libtest_mimic::Failed;
 use tilescope_gpu_backend::emit::{CPU_HEADER, HEADER, HEADER_NAME};
-use tilescope_gpu_backend::{Generated, Parameter, checked};
+use tilescope_gpu_backend::{Generated, Parameter, checked, dump};
 use tilescope_launch::fault::{Fault, Line};
 
 use crate::case::Case;
+
+/// Bytes of the buffer of a build that dumps.
+const DUMP_BYTES: usize = 8 << 20;
 
 /// The C++ compiler, if there is one.
 pub fn compiler() -> Option<String> {
@@ -39,6 +42,9 @@ fn main_of(case: &Case, generated: &Generated) -> String {
             Parameter::Faults => String::from("faults"),
             Parameter::Prints => {
                 String::from("reinterpret_cast<ts::u64*>(memory[memory.size() - PRINTS_FROM_END])")
+            }
+            Parameter::Dump => {
+                String::from("reinterpret_cast<ts::u64*>(memory[memory.size() - DUMP_FROM_END])")
             }
             Parameter::Scratch { .. } => String::from("nullptr"),
         })
@@ -85,6 +91,8 @@ fn main_of(case: &Case, generated: &Generated) -> String {
             )
         }
     };
+    let prints_from_end = if is_checked { 3 } else { 1 };
+    let dump_from_end = prints_from_end + u32::from(generated.parameters.contains(&Parameter::Prints));
     format!(
         r#"
 #include <tuple>
@@ -106,7 +114,8 @@ int main() {{
         memory.push_back(p);
         sizes.push_back(size);
     }}
-    constexpr size_t PRINTS_FROM_END = {};
+    constexpr size_t PRINTS_FROM_END = {prints_from_end};
+    constexpr size_t DUMP_FROM_END = {dump_from_end};
     {pointers}
     {tables}
     const unsigned grid[3] = {{{}}};
@@ -117,7 +126,6 @@ int main() {{
     return 0;
 }}
 "#,
-        if is_checked { 3 } else { 1 },
         grid.join(", "),
         generated.name,
         generated.threads,
@@ -172,6 +180,12 @@ pub struct Executed {
     pub memory: Vec<Vec<u8>>,
     /// What a checked build found.
     pub faults: Vec<Fault>,
+    /// Where its allocations were.
+    #[allow(dead_code, reason = "of builds that dump")]
+    pub bases: Vec<u64>,
+    /// The buffer of what it dumped.
+    #[allow(dead_code, reason = "of builds that dump")]
+    pub dump: Vec<u8>,
     /// What it printed.
     pub printed: Vec<Line>,
 }
@@ -182,6 +196,9 @@ pub fn execute(program: &Path, case: &Case, generated: &Generated) -> Result<Exe
     let is_checked = generated.parameters.contains(&Parameter::Faults);
     let prints = generated.parameters.contains(&Parameter::Prints);
     let mut blocks: Vec<Vec<u8>> = memory.allocations.iter().map(|a| a.bytes.to_vec()).collect();
+    if let Some(program) = generated.dumped {
+        blocks.push(dump::buffer(program, DUMP_BYTES));
+    }
     if prints {
         blocks.push(tilescope_gpu_backend::prints::buffer());
     }
@@ -232,7 +249,10 @@ pub fn execute(program: &Path, case: &Case, generated: &Generated) -> Result<Exe
         Some(buffer) => case.lines(&buffer, generated),
         None => Vec::new(),
     };
+    let dump = after.pop_if(|_| generated.dumped.is_some());
     Ok(Executed {
+        dump: dump.unwrap_or_default(),
+        bases,
         memory: after,
         faults,
         printed,

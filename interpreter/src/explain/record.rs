@@ -26,6 +26,8 @@ pub struct Writer {
     pub tick: Tick,
     /// Its position on the tape.
     pub position: u32,
+    /// How often it had been executed before.
+    pub nth: u32,
 }
 
 #[derive(Debug)]
@@ -72,6 +74,8 @@ pub struct Was {
 pub struct Recorder<'t> {
     tape: &'t Tape,
     written: Vec<Writer>,
+    /// By position, how often it was executed.
+    executed: Vec<u32>,
     old: Vec<VecDeque<Old>>,
     /// Slots of what is in `old`, oldest first.
     order: VecDeque<Slot>,
@@ -90,6 +94,7 @@ impl<'t> Recorder<'t> {
         Recorder {
             tape,
             written: vec![Writer::default(); tape.slots as usize],
+            executed: vec![0; tape.code.insts.len()],
             old: (0..tape.slots).map(|_| VecDeque::new()).collect(),
             order: VecDeque::new(),
             bytes: 0,
@@ -186,9 +191,15 @@ impl<'t> Recorder<'t> {
             atomic::flush(machine);
             let log = std::mem::take(&mut machine.log);
             log.apply(&machine.context.memory, u64::MAX);
+            let executed = self.executed.get_mut(position as usize);
+            let nth = executed.map_or(0, |count| std::mem::replace(count, count.saturating_add(1)));
             for &slot in &inst.outs {
                 if let Some(written) = self.written.get_mut(slot.0 as usize) {
-                    *written = Writer { tick: now, position };
+                    *written = Writer {
+                        tick: now,
+                        position,
+                        nth,
+                    };
                 }
             }
             self.work += 64 + u64::from(inst.lanes);

@@ -4,15 +4,17 @@
 //! moment of the program; where a loop went round too often for all of it to be kept, there are no answers for what is
 //! forgotten.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use tilescope_diagnostics::{Location, Result, Value};
-use tilescope_ir::{Attrs, Family, FuncId, Function, Op, OpCode, ValueId};
+use tilescope_ir::{Attrs, Family, FuncId, Function, LocId, Op, OpCode, ValueId};
 use tilescope_launch::{Launch, Memory};
 
 use super::super::{Cause, Look, MOST_WORK, parts};
 use super::{Code, Defined, Moment, Number, Operands, Recorder, Tick, place, print, shape_of, unravel};
 use crate::frame::Tensor;
+use crate::kind::Kind;
 use crate::machine::{Context, Machine, Rest, Stop};
 use crate::stepping::Stepping;
 use crate::tape::Order;
@@ -52,8 +54,12 @@ pub struct Made<'m> {
     pub location: Option<Location>,
     /// Index of the lane in the tile.
     pub lane: Vec<u32>,
+    /// Locations of the calls that led to the function, innermost first.
+    pub calls: Arc<[LocId]>,
     /// When it was written, in operations of the program.
     pub tick: Tick,
+    /// How often what made it had been executed before.
+    pub nth: u32,
     /// When it was written again.
     until: Tick,
     number: Number,
@@ -215,9 +221,35 @@ impl Moment<'_, '_, '_> {
 }
 
 impl<'m> Trace<'_, 'm, '_> {
+    /// The program's number, x fastest.
+    pub fn linear(&self) -> u64 {
+        self.moment.machine.linear
+    }
+
+    /// The row-major number of a lane in its tile.
+    pub fn lane(&self, made: &Made<'_>) -> usize {
+        made.linear
+    }
+
     /// The program's id.
     pub fn program(&self) -> [u32; 3] {
         self.moment.machine.program
+    }
+
+    /// All operands of the store to the element, as they were: address, value, mask.
+    pub fn stored_by(&self) -> Vec<Point> {
+        let Stored { position, now, lane } = self.stored;
+        let Some((_, op, origin)) = self.moment.code.op(position) else {
+            return Vec::new();
+        };
+        let operands = op.operands.iter();
+        let value = |&value: &ValueId| self.moment.code.number(origin, value);
+        let points = operands.filter_map(value).map(|value| Point {
+            value,
+            lane,
+            before: now,
+        });
+        points.collect()
     }
 
     /// The lane that was stored to the element last, and where.
@@ -275,7 +307,9 @@ impl<'m> Trace<'_, 'm, '_> {
             by,
             location,
             lane: index.into_iter().map(|i| i as u32).collect(),
+            calls: placed.calls.clone(),
             tick: was.by.tick,
+            nth: was.by.nth,
             until: was.until,
             number: point.value,
             linear: lane,
@@ -354,6 +388,15 @@ impl<'m> Trace<'_, 'm, '_> {
         }
     }
 
+    /// The same lane of each operand of what made a value, whether its result comes from there or not; the only lane of scalars.
+    pub fn operands(&self, made: &Made<'_>) -> Vec<Point> {
+        let By::Op(_, op) = made.by else { return Vec::new() };
+        let operands = 0..op.operands.len();
+        operands
+            .filter_map(|operand| self.operand(made, operand, made.linear))
+            .collect()
+    }
+
     /// The counters of the loops around what made a value, at that moment.
     pub fn rounds(&self, made: &Made<'_>) -> Vec<Value> {
         let Some((_, _, origin)) = self.moment.code.op(made.position) else {
@@ -376,8 +419,28 @@ impl<'m> Trace<'_, 'm, '_> {
         let by = super::Writer {
             tick: made.tick,
             position: made.position,
+            nth: made.nth,
         };
         self.moment.loaded_from(op, by, made.linear)
+    }
+
+    /// The tensor that an address derives from, by its name, and the element of it; none for all other numbers.
+    pub fn points_at(&self, made: &Made<'_>) -> Option<(String, Vec<i64>)> {
+        let Moment {
+            code,
+            recorder,
+            machine,
+            launch,
+        } = self.moment;
+        let (slot, kind, _) = code.slot(made.number)?;
+        if kind != Kind::Ptr {
+            return None;
+        }
+        let was = recorder.lane(&machine.frame, slot, made.linear, made.until)?;
+        let target = machine.context.memory.target(was.tensor)?;
+        let offset = i128::from(was.bits) - i128::from(target.base);
+        let tensor = launch.tensors.get((was.tensor as usize).checked_sub(1)?)?;
+        Some((tensor.name.clone(), target.view.element(offset)?))
     }
 
     /// True if a point's value is this one of the writer's results.
