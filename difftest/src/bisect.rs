@@ -66,7 +66,13 @@ impl Bench<'_> {
         let Some((tensor, element)) = element_of(finding) else {
             return Ok(());
         };
-        let said = match self.first(subject, other, (relation, on.as_ref(), seed), finding, (&tensor, &element)) {
+        let said = match self.first(
+            subject,
+            other,
+            (relation, on.as_ref(), seed),
+            finding,
+            (&tensor, &element),
+        ) {
             Ok(said) => said,
             Err(why) => Some(format!("nothing is compared inside: {}", why.message)),
         };

@@ -226,7 +226,10 @@ impl<'d> Dumped<'d> {
         match there {
             Some(there) if there == element => None,
             Some(there) => Some((format!("{name}{element:?}"), format!("{name}{there:?}"))),
-            None => Some((format!("{name}{element:?}"), format!("an address outside of `{name}`"))),
+            None => Some((
+                format!("{name}{element:?}"),
+                format!("an address outside of `{name}`"),
+            )),
         }
     }
 
@@ -240,11 +243,12 @@ impl<'d> Dumped<'d> {
             return None;
         };
         let executions = self.lines.get(&(func, op, &made.calls[..]))?;
-        let lanes = executions
-            .get(made.nth as usize)?
-            .operands
-            .get(result as usize)?;
-        let lane = if lanes.len() == 1 { 0 } else { walk.trace.lane(made) };
+        let lanes = executions.get(made.nth as usize)?.operands.get(result as usize)?;
+        let lane = if lanes.len() == 1 {
+            0
+        } else {
+            walk.trace.lane(made)
+        };
         Some((function.ty(value).elem()?, *lanes.get(lane)?))
     }
 }
@@ -355,7 +359,9 @@ impl Pairs<'_, '_> {
         let mut into = Into::default();
         let mut seen = HashSet::new();
         while let Some(point) = todo.pop_front() {
-            let Some(here) = at(&self.walk, point) else { continue };
+            let Some(here) = at(&self.walk, point) else {
+                continue;
+            };
             if seen.len() >= MOST_THROUGH || !seen.insert(key(&self.walk, &here.made)) {
                 continue;
             }
@@ -411,7 +417,9 @@ impl Pairs<'_, '_> {
     }
 
     fn why(&self, here: &Here<'_>, into: Into) -> Why {
-        let By::Op(_, op) = here.made.by else { return Why::Given };
+        let By::Op(_, op) = here.made.by else {
+            return Why::Given;
+        };
         match (op.code, self.walk.trace.loaded_from(&here.made), into.address) {
             (OpCode::Constant, ..) => Why::Constant,
             (_, Some(_), Some((a, b))) => Why::OtherElement(a, b),
@@ -429,7 +437,9 @@ impl Pairs<'_, '_> {
         let mut seen = HashSet::new();
         let mut todo = VecDeque::from(self.walk.trace.stored_by());
         while let Some(point) = todo.pop_front() {
-            let Some(here) = at(&self.walk, point) else { continue };
+            let Some(here) = at(&self.walk, point) else {
+                continue;
+            };
             if seen.len() >= MOST_POINTS || !seen.insert(key(&self.walk, &here.made)) {
                 continue;
             }
@@ -437,7 +447,11 @@ impl Pairs<'_, '_> {
             if matches!(here.made.by, By::Given) || is_address(&here.made) {
                 continue;
             }
-            match self.dumped.value(&self.walk, &here.made).map(|there| judged(&here.place, there)) {
+            match self
+                .dumped
+                .value(&self.walk, &here.made)
+                .map(|there| judged(&here.place, there))
+            {
                 Some(Judged::Agrees) => known += 1,
                 Some(Judged::Off(_)) => {
                     return format!(
@@ -462,7 +476,9 @@ impl Pairs<'_, '_> {
 }
 
 fn is_address(made: &Made<'_>) -> bool {
-    let By::Op(function, _) = made.by else { return false };
+    let By::Op(function, _) = made.by else {
+        return false;
+    };
     matches!(function.ty(made.value).elem(), Some(Elem::Ptr(_)))
 }
 

@@ -223,7 +223,12 @@ fn an_operation_of_softmax() {
     );
     assert!(said.ends_with(KNOWN), "{said}");
     assert_eq!(line, 13, "{found:#?}");
-    eprintln!("{found:#?} {names:?}");
+    assert_eq!(names.len(), 4, "{names:?}");
+    assert!(
+        names[0].starts_with("numerator[") && names[1].ends_with("] on cpu"),
+        "{names:?}"
+    );
+    assert_eq!(names[2..], ["arith.subf", "arith.subf on cpu"]);
 }
 
 #[test]
@@ -236,31 +241,68 @@ fn an_operation_of_layer_norm() {
     let (said, line, names) = told(&found);
     assert!(said.contains("(math.sqrt)") && said.ends_with(KNOWN), "{said}");
     assert_eq!(line, 27, "{found:#?}");
-    eprintln!("{found:#?} {names:?}");
+    assert_eq!(
+        names,
+        ["math.sqrt", "math.sqrt on cpu", "arith.addf", "arith.addf on cpu"]
+    );
 }
 
 #[test]
 fn a_product_of_a_loop() {
-    let vars = [("M", 20), ("N", 18), ("K", 70)];
-    let Some(found) = planted("matmul", "matmul", &vars, ("k < 32; ++k", "k < 31; ++k")) else {
+    let Some(found) = planted("matmul", "matmul", MATMUL, ("k < 32; ++k", "k < 31; ++k")) else {
         return;
     };
     let (said, line, names) = told(&found);
     assert!(said.contains("(tt.dot)") && said.ends_with(KNOWN), "{said}");
     assert_eq!(line, 33, "{found:#?}");
-    eprintln!("{found:#?} {names:?}");
+    // Its operands are too many to be told.
+    assert_eq!(names.len(), 2, "{names:?}");
+}
+
+const MATMUL: &[(&str, i64)] = &[("M", 20), ("N", 18), ("K", 70)];
+
+#[test]
+fn an_address() {
+    let Some(found) = planted("address", "matmul", MATMUL, ("= a_ptr + ", "= 1 + a_ptr + ")) else {
+        return;
+    };
+    let (said, line, _) = told(&found);
+    assert!(
+        said.starts_with("they part here: the load reads a_ptr["),
+        "{said}"
+    );
+    assert!(said.contains(", on cpu a_ptr["), "{said}");
+    assert_eq!(line, 31, "{found:#?}");
 }
 
 #[test]
-fn an_address_of_a_loop() {
-    let vars = [("M", 20), ("N", 18), ("K", 70)];
-    let Some(found) = planted("address", "matmul", &vars, (" + 32;", " + 31;")) else {
+fn what_an_address_is_made_of() {
+    let plant = ("ts::mul(stride_ak, 32)", "ts::mul(stride_ak, 31)");
+    let Some(found) = planted("step", "matmul", MATMUL, plant) else {
         return;
     };
     let (said, line, names) = told(&found);
-    assert!(said.contains("they part here: the load reads a_ptr["), "{said}");
+    assert_eq!(
+        said,
+        "the first operation beyond its bound is made here (arith.muli): 31 on cpu, 32 here; its operands agree"
+    );
+    assert_eq!(line, 34, "{found:#?}");
+    assert_eq!(names, ["arith.muli", "arith.muli on cpu"]);
+}
+
+#[test]
+fn what_a_load_reads() {
+    let plant = ("auto const from = ", "auto const from = 1 + ");
+    let Some(found) = planted("load", "matmul", MATMUL, plant) else {
+        return;
+    };
+    let (said, line, _) = told(&found);
+    assert!(
+        said.starts_with("they part here: what is loaded from a_ptr["),
+        "{said}"
+    );
+    assert!(said.ends_with("] is another number on cpu"), "{said}");
     assert_eq!(line, 31, "{found:#?}");
-    eprintln!("{found:#?} {names:?}");
 }
 
 #[test]
@@ -273,7 +315,7 @@ fn an_operation_of_attention() {
     let (said, line, names) = told(&found);
     assert!(said.contains("(math.exp2)") && said.ends_with(KNOWN), "{said}");
     assert!([38, 39].contains(&line), "{found:#?}");
-    eprintln!("{found:#?} {names:?}");
+    assert_eq!(names.len(), 4, "{names:?}");
 }
 
 /// What is stored is right, and something else is in the memory: every value that went into the element was compared, and agrees.
@@ -286,7 +328,7 @@ fn right_values_agree() {
             "layer_norm",
             &[("n_rows", 2), ("n_cols", 300)],
         ),
-        ("right_matmul", "matmul", &[("M", 20), ("N", 18), ("K", 70)]),
+        ("right_matmul", "matmul", MATMUL),
         (
             "right_attention",
             "flash_attention",
