@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use libtest_mimic::Failed;
 use tilescope_diagnostics::{Check, Finding, Printed, Source};
-use tilescope_gpu_backend::{Generated, Options, generate};
+use tilescope_gpu_backend::dump::Dump;
+use tilescope_gpu_backend::{Generated, Options, generate, generate_dumping};
 use tilescope_interpreter::{Control, Prepared};
 use tilescope_ir::{FuncId, VerifiedModule};
 use tilescope_launch::expr::Value;
@@ -181,6 +182,27 @@ impl Case {
     pub fn generate(&self, options: Options) -> Result<Generated, String> {
         generate(&self.module, self.function, self.launch(), options, &|_, _| None)
             .map_err(|e| e.message.clone())
+    }
+
+    /// A kernel whose last program dumps what every operation gives, or the message of the refusal.
+    #[allow(dead_code, reason = "of builds that dump")]
+    pub fn generate_dumping(&self, options: Options) -> Result<Generated, String> {
+        let functions = self.module.funcs.iter();
+        let ops = functions.flat_map(|(id, function)| function.ops.ids().map(move |op| (id, op)));
+        let programs: u64 = self.launch().grid.iter().product();
+        let dump = Dump {
+            program: programs.saturating_sub(1),
+            ops: ops.collect(),
+        };
+        let (module, launch) = (&self.module, self.launch());
+        generate_dumping(module, self.function, launch, options, Some(&dump), &|_, _| None)
+            .map_err(|e| e.message.clone())
+    }
+
+    /// The lines of a dump, and whether some are lost.
+    #[allow(dead_code, reason = "of builds that dump")]
+    pub fn dumped(&self, buffer: &[u8], generated: &Generated) -> (Vec<Line>, bool) {
+        tilescope_gpu_backend::dump::lines(buffer, &self.module, generated, &|address| address)
     }
 
     /// The memory as the interpreter leaves it.

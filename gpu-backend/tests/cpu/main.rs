@@ -46,6 +46,11 @@ fn main() {
                 .unwrap_or_default()
                 .to_string_lossy()
                 .replace(".launch.toml", "");
+            if !skipped(&path, &name) && !name.ends_with("16") {
+                let (path, folder) = (path.clone(), format!("dumped-{name}"));
+                let trial = Trial::test(format!("dumped/{name}"), move || dumped(&path, &folder));
+                trials.push(trial.with_ignored_flag(compiler.is_none()));
+            }
             if kind == "pass" && !skipped(&path, &name) {
                 let (path, name) = (path.clone(), format!("checked-{name}"));
                 let trial = Trial::test(format!("checked/{name}"), move || checked(&path, &name));
@@ -137,6 +142,21 @@ fn run(path: &Path, name: &str) -> Result<(), Failed> {
     let actual = compile::execute(&program, &case, &generated)?;
     if case.printed_of(&actual.printed)? != printed {
         return Err("it prints something else".into());
+    }
+    case.compare(&expected, &actual.memory)
+}
+
+/// A build that dumps every operation of its last program: the same memory, and lines of whole tiles.
+fn dumped(path: &Path, name: &str) -> Result<(), Failed> {
+    let case = Case::open(path, &case::small(path))?;
+    let generated = case.generate_dumping(Options::default())?;
+    let expected = case.interpret()?;
+    let program = compile::compile(&folder(name), name, &case, &generated)?;
+    let actual = compile::execute(&program, &case, &generated)?;
+    let (lines, is_cut) = case.dumped(&actual.dump, &generated);
+    let runs = case.launch().grid.iter().all(|&size| size > 0);
+    if runs && lines.is_empty() && !is_cut {
+        return Err("nothing is dumped".into());
     }
     case.compare(&expected, &actual.memory)
 }

@@ -1,5 +1,5 @@
 //! Generated CUDA C++ through NVRTC, for two architectures: it compiles, kernels of `kernels/` need no
-//! local memory, and checked builds compile too.
+//! local memory, and checked builds and those that dump compile too.
 //!
 //! NVRTC is a library that needs no GPU: `pip install nvidia-cuda-nvrtc==13.0.88`, and `TILESCOPE_NVRTC` set to its folder of
 //! libraries. Where it is not found, all tests are skipped, by name.
@@ -85,6 +85,13 @@ fn compiles(nvrtc: &Nvrtc, path: &Path) -> Result<(), Failed> {
     nvrtc
         .compile(&checked, ARCHITECTURES[1], Form::Cubin)
         .map_err(|e| format!("checked: {} {:?}", e.message, e.notes))?;
+    let dumping = case.generate_dumping(Options {
+        specialize: false,
+        ..Options::default()
+    })?;
+    nvrtc
+        .compile(&dumping, ARCHITECTURES[1], Form::Cubin)
+        .map_err(|e| format!("dumping: {} {:?}", e.message, e.notes))?;
     Ok(())
 }
 
