@@ -84,6 +84,8 @@ struct SlotData {
     windowed: bool,
     /// In lines of the buffer.
     start: u32,
+    /// Lanes from this number on are all the same, if it is dense.
+    alike: u32,
     buffer: Vec<Line>,
     /// Lanes of a symbolic slot, beside its form.
     beside: Vec<Line>,
@@ -96,6 +98,7 @@ impl SlotData {
         flat: false,
         windowed: false,
         start: 0,
+        alike: u32::MAX,
         buffer: Vec::new(),
         beside: Vec::new(),
         provenance: Provenance::NONE,
@@ -222,6 +225,23 @@ impl Frame {
             Form::Uniform(bits) => Tile::Uniform(T::from_bits(bits)),
             _ => Tile::Dense(&bytemuck::cast_slice(data.lanes())[..lanes]),
         }
+    }
+
+    /// The number from which on all lanes of a slot are known to be the same.
+    #[inline]
+    pub fn alike_from(&self, slot: Slot) -> usize {
+        let data = &self.slots[slot.index()];
+        match data.form {
+            Form::Uniform(_) => 0,
+            Form::Dense if !data.windowed => data.alike as usize,
+            _ => usize::MAX,
+        }
+    }
+
+    /// Notes that all lanes of a dense slot are the same from a number on, until it is written again.
+    #[inline]
+    pub fn set_alike_from(&mut self, slot: Slot, lane: usize) {
+        self.slots[slot.index()].alike = u32::try_from(lane).unwrap_or(u32::MAX);
     }
 
     /// True for a slot that is neither uniform nor dense.
@@ -452,7 +472,9 @@ impl Frame {
     /// The slot must be none of those read while it is out.
     #[inline]
     pub fn take<T: Lane>(&mut self, slot: Slot, lanes: usize) -> Taken {
-        let mut buffer = std::mem::take(&mut self.slots[slot.index()].buffer);
+        let data = &mut self.slots[slot.index()];
+        data.alike = u32::MAX;
+        let mut buffer = std::mem::take(&mut data.buffer);
         let lines = (lanes * size_of::<T>()).div_ceil(size_of::<Line>());
         if buffer.len() < lines {
             buffer.resize(lines, Line([0; 64]));
@@ -608,6 +630,25 @@ fn write_sum<T: Copy>(sum: &Sum, vector: &[i64], out: &mut [T], narrow: impl Fn(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lanes_are_alike_until_they_are_written() {
+        let mut frame = Frame::new(2);
+        assert_eq!(frame.alike_from(Slot(0)), 0);
+        frame.fill::<u32>(Slot(0), 64, |_, lane| lane.min(10) as u32);
+        assert_eq!(frame.alike_from(Slot(0)), usize::MAX >> 32);
+        frame.set_alike_from(Slot(0), 10);
+        frame.swap(Slot(0), Slot(1));
+        assert_eq!(frame.alike_from(Slot(1)), 10);
+        frame.copy(Slot(1), Slot(0), 256);
+        assert!(frame.alike_from(Slot(0)) > 64);
+        frame.window(Slot(1), 16, 4);
+        assert!(frame.alike_from(Slot(1)) > 64);
+        frame.unwindow(Slot(1));
+        frame.set_uniform(Slot(1), 3);
+        frame.densify::<u32>(Slot(1), 64);
+        assert!(frame.alike_from(Slot(1)) > 64);
+    }
 
     #[test]
     fn a_slot_is_uniform_until_written_densely() {

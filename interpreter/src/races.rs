@@ -483,7 +483,8 @@ fn are_apart(logs: &[(Who, Log)]) -> bool {
     are_in_a_row(logs) || are_tiles(logs)
 }
 
-/// True if strips are rectangles of one matrix, in bands of rows of their own, side by side in each.
+/// True if strips are rectangles of one matrix, in bands of rows of their own: those that begin in one row lie side by
+/// side.
 fn are_tiles(logs: &[(Who, Log)]) -> bool {
     let all = || logs.iter().flat_map(|(_, log)| &log.strips);
     let Some(stride) = all()
@@ -492,24 +493,31 @@ fn are_tiles(logs: &[(Who, Log)]) -> bool {
     else {
         return false;
     };
-    // First row, one past the last row, first and one past the last byte of a row, program.
+    // First row, first and one past the last byte of a row, one past the last row, program.
     let mut tiles: Vec<(u64, u64, u64, u64, u32)> = Vec::new();
     for strip in all() {
         let row = strip.start.checked_div(stride).unwrap_or(u64::MAX);
-        let fits = strip.start % stride.max(1) + strip.len <= stride;
+        let column = strip.start % stride.max(1);
+        let fits = column + strip.len <= stride;
         let of_matrix = strip.count == 1 || strip.step == 0 && strip.stride as u64 == stride;
         if !fits || !of_matrix {
             return false;
         }
-        let column = strip.start % stride;
         let rows = u64::from(strip.count);
-        tiles.push((row, row + rows, column, column + strip.len, strip.program));
+        tiles.push((row, column, column + strip.len, row + rows, strip.program));
     }
     tiles.sort_unstable();
+    // One past the last row of the band.
+    let mut bottom = tiles.first().map_or(0, |tile| tile.3);
     tiles.windows(2).all(|pair| {
         let (a, b) = (pair[0], pair[1]);
-        let same_band = (a.0, a.1) == (b.0, b.1);
-        b.0 >= a.1 || same_band && (b.2 >= a.3 || a == b)
+        let same_band = a.0 == b.0;
+        let apart = match same_band {
+            true => b.1 >= a.2 || a == b,
+            false => b.0 >= bottom,
+        };
+        bottom = bottom.max(b.3);
+        apart
     }) && logs.iter().all(|(_, log)| log.cells.is_none())
 }
 

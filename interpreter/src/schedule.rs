@@ -226,7 +226,8 @@ fn parallel(context: &Context<'_>, programs: Range<u64>, cut: &Cut, progress: &(
         }
     };
     let workers = threads.min(programs.end.saturating_sub(programs.start));
-    rayon::scope(|scope| {
+    // This thread begins before the others have woken up.
+    rayon::in_place_scope(|scope| {
         (1..workers).for_each(|_| scope.spawn(|_| work()));
         work();
     });

@@ -12,7 +12,7 @@ use crate::machine::{Flow, Machine, Stop};
 use crate::optimise::formula::Rule;
 use crate::optimise::place::Plain;
 use crate::steps::control::Counted;
-use crate::steps::memory::placed::{PlacedLoad, Reach};
+use crate::steps::memory::placed::{Placed, PlacedLoad, Reach};
 use crate::steps::strip::Link;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -144,9 +144,9 @@ pub trait Step: Debug + Send + Sync {
         None
     }
 
-    /// True for a load whose first operand is what lanes are that a mask leaves out.
-    fn has_other(&self) -> bool {
-        false
+    /// What it accesses, if it is a load or store at a known place.
+    fn placed(&self) -> Option<Placed> {
+        None
     }
 
     /// Itself, if it is a load at a known place.

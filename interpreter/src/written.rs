@@ -2,10 +2,14 @@
 //!
 //! A log of ranges, sorted and merged now and then: as long as the written memory has holes. Where writes
 //! are scattered, so that merging leaves many ranges, it becomes a bit per byte; adding is cheap in both. Tiles
-//! of a matrix stay rectangles until somebody asks: neighbours mostly make up whole rows by then.
+//! of a matrix, and ranges of one length that follow each other at one distance (the rows that a program takes in
+//! turn), stay rectangles until somebody asks: neighbours mostly make up whole rows by then.
 
 /// Ranges that a merged log may have before bits take its place.
 const MANY: usize = 4096;
+
+/// Least ranges in step that are worth a rectangle.
+const FEW: u64 = 3;
 
 /// Largest allocation that bits are kept for: 32 MiB of them.
 const MAX_BITS: u64 = 1 << 28;
@@ -22,10 +26,12 @@ pub struct Written {
     bits: Vec<u64>,
     /// What is in neither yet.
     rectangles: Vec<Rows>,
+    /// The ranges that came last, if they are in step; none of them is elsewhere.
+    last: Rows,
 }
 
 /// `count` rows of `len` bytes, one each `stride` bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Rows {
     start: u64,
     len: u64,
@@ -55,6 +61,28 @@ impl Rows {
         }
         follows
     }
+
+    /// Adds a range behind the last one if it goes on in step: of one row, the second one says how far it is.
+    #[inline]
+    fn go_on(&mut self, start: u64, end: u64) -> bool {
+        if end - start != self.len {
+            // Of one row, more columns.
+            let follows = self.count == 1 && start == self.start + self.len;
+            if follows {
+                self.len = end - self.start;
+            }
+            return follows;
+        }
+        let step = start.wrapping_sub(self.start);
+        match self.count {
+            1 if step == 0 => {}
+            1 if step == self.len => self.len = end - self.start,
+            1 if step > self.len && start > self.start => (self.stride, self.count) = (step, 2),
+            2.. if step == self.stride * self.count => self.count += 1,
+            _ => return false,
+        }
+        true
+    }
 }
 
 impl Written {
@@ -66,6 +94,7 @@ impl Written {
             tidy: 0,
             bits: Vec::new(),
             rectangles: Vec::new(),
+            last: Rows::default(),
         }
     }
 
@@ -76,19 +105,28 @@ impl Written {
             self.add(start, start + len * count);
             return;
         }
-        self.rectangles.push(Rows {
+        self.push(Rows {
             start,
             len,
             stride,
             count,
         });
+    }
+
+    fn push(&mut self, rows: Rows) {
+        self.rectangles.push(rows);
         if self.rectangles.len() > MANY {
-            self.spell_out();
+            self.spell_out_rectangles();
         }
     }
 
-    /// Adds the rows of all rectangles.
+    /// Adds the rows of all rectangles, and those that came last.
     fn spell_out(&mut self) {
+        self.settle();
+        self.spell_out_rectangles();
+    }
+
+    fn spell_out_rectangles(&mut self) {
         let mut rectangles = std::mem::take(&mut self.rectangles);
         rectangles.sort_unstable_by_key(Rows::key);
         let mut joined: Vec<Rows> = Vec::new();
@@ -99,19 +137,45 @@ impl Written {
         }
         for rows in joined {
             if rows.len >= rows.stride && rows.count > 0 {
-                self.add(rows.start, rows.start + (rows.count - 1) * rows.stride + rows.len);
+                self.add_range(rows.start, rows.start + (rows.count - 1) * rows.stride + rows.len);
                 continue;
             }
-            for i in 0..rows.count {
-                let start = rows.start + i * rows.stride;
-                self.add(start, start + rows.len);
-            }
+            self.add_each(&rows);
+        }
+    }
+
+    fn add_each(&mut self, rows: &Rows) {
+        for i in 0..rows.count {
+            let start = rows.start + i * rows.stride;
+            self.add_range(start, start + rows.len);
         }
     }
 
     /// Adds the bytes `start..end`.
     #[inline]
     pub fn add(&mut self, start: u64, end: u64) {
+        if self.last.go_on(start, end) {
+            return;
+        }
+        self.settle();
+        self.last = Rows {
+            start,
+            len: end - start,
+            stride: 0,
+            count: 1,
+        };
+    }
+
+    /// Puts what came last where it belongs.
+    fn settle(&mut self) {
+        let last = std::mem::take(&mut self.last);
+        match last.count > FEW && self.bits.is_empty() {
+            true => self.push(last),
+            false => self.add_each(&last),
+        }
+    }
+
+    fn add_range(&mut self, start: u64, end: u64) {
         if !self.bits.is_empty() {
             self.set(start, end);
             return;
@@ -195,7 +259,10 @@ impl Written {
 
     /// Adds all of another log of the same allocation.
     pub fn merge(&mut self, other: &Written) {
+        self.settle();
         self.rectangles.extend(&other.rectangles);
+        self.rectangles
+            .extend(Some(other.last).filter(|last| last.count > 0));
         if self.bits.is_empty() && !other.bits.is_empty() {
             self.scatter();
         }
@@ -317,6 +384,64 @@ mod tests {
         assert!(whole.covers(0, 64) && whole.ranges.len() == 1);
     }
 
+    #[test]
+    fn rows_that_programs_take_in_turn_are_few_rectangles() {
+        // Programs 0..7 take the rows 7i + p of 40 rows of 10 bytes, of which `wide` are written, on two workers.
+        for wide in 1..=10 {
+            let mut parts = [Written::new(400), Written::new(400)];
+            let mut want = Written::new(400);
+            for program in 0..7u64 {
+                for row in (program..40).step_by(7) {
+                    parts[(program % 2) as usize].add(row * 10, row * 10 + wide);
+                    want.ranges.push((row * 10, row * 10 + wide));
+                }
+            }
+            let [mut all, other] = parts;
+            assert!(all.ranges.is_empty() && all.rectangles.len() == 3, "{wide}");
+            all.merge(&other);
+            assert_eq!(all.ranges(), want.ranges(), "{wide}");
+            assert_eq!(all.covers(395, 400), wide == 10);
+            all.add(395, 400);
+            assert!(all.covers(396, 400) && all.has(396, 400));
+        }
+    }
+
+    #[test]
+    fn any_order_of_ranges_is_the_same() {
+        let mut state = 1u64;
+        let mut random = |below: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for case in 0..2000 {
+            let mut log = Written::new(100);
+            let mut bytes = [false; 100];
+            let (mut start, mut len, mut step) = (0, 1, 1);
+            for _ in 0..random(12) {
+                if random(3) == 0 {
+                    (start, len, step) = (random(90), 1 + random(9), random(12));
+                }
+                let end = (start + len).min(100);
+                log.add(start, end);
+                bytes[start as usize..end as usize].fill(true);
+                start = (start + step).min(99);
+            }
+            let ranges = log.clone().ranges().to_vec();
+            let is_written = |byte: u64| ranges.iter().any(|range| range.0 <= byte && byte < range.1);
+            assert!(
+                (0..100).all(|byte| is_written(byte) == bytes[byte as usize]),
+                "{case}"
+            );
+            assert!(ranges.windows(2).all(|pair| pair[0].1 < pair[1].0), "{case}");
+            assert!(
+                (0..100).all(|byte| log.covers(byte, byte + 1) == bytes[byte as usize]),
+                "{case}"
+            );
+        }
+    }
+
     /// Logs elements of 4 bytes, and says by hand what was written.
     fn scattered(count: u64, step: u64, len: u64) -> (Written, Vec<(u64, u64)>) {
         let mut log = Written::new(len);
@@ -340,6 +465,7 @@ mod tests {
     fn scattered_writes_are_the_same_in_bits() {
         for (count, step) in [(100, 7), (50_000, 1), (20_000, 3), (20_000, 7919)] {
             let (mut log, want) = scattered(count, step, 400_000);
+            assert!(log.covers(0, 4));
             let bits = !log.bits.is_empty();
             assert_eq!(bits, count == 20_000, "{count} {step}");
             assert_eq!(log.ranges(), want, "{count} {step}");

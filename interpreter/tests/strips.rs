@@ -200,9 +200,16 @@ fn run(text: &str, launch: &str, seed: u64, options: Options) -> Vec<String> {
 #[test]
 fn strips_give_the_bits_of_single_operations() {
     for (i, body) in bodies().iter().enumerate() {
-        for (j, (lanes, columns)) in [(128, 128), (256, 200), (512, 97), (1024, 1000), (256, 1)]
-            .into_iter()
-            .enumerate()
+        for (j, (lanes, columns)) in [
+            (128, 128),
+            (256, 200),
+            (512, 97),
+            (1024, 1000),
+            (256, 1),
+            (1024, 781),
+        ]
+        .into_iter()
+        .enumerate()
         {
             for (dtype, other) in [("f32", "0xFF800000"), ("f16", "-1.0"), ("bf16", "0.0")] {
                 let text = kernel(dtype, lanes, other, body);

@@ -20,7 +20,11 @@ pub fn findings(reporter: &Reporter<'_>, written: &mut [Option<Written>]) -> Vec
         if tensor.role != Role::Out || tensor.shape.iter().any(|&n| n <= 0) {
             continue;
         }
-        let holes = Holes::of(tensor, log.ranges());
+        let ranges = log.ranges();
+        if is_whole(tensor, ranges) {
+            continue;
+        }
+        let holes = Holes::of(tensor, ranges);
         if holes.count == 0 {
             continue;
         }
@@ -40,6 +44,29 @@ pub fn findings(reporter: &Reporter<'_>, written: &mut [Option<Written>]) -> Vec
         findings.push(finding);
     }
     findings
+}
+
+/// True if one of the ranges has all bytes from the tensor's first to its last one.
+fn is_whole(tensor: &tilescope_launch::Tensor, ranges: &[(u64, u64)]) -> bool {
+    let bytes = tensor.dtype.bytes() as i64;
+    let reach = |low: bool| -> Option<i64> {
+        tensor
+            .shape
+            .iter()
+            .zip(&tensor.strides)
+            .try_fold(tensor.offset, |sum, (n, stride)| {
+                let reach = (n - 1).checked_mul(*stride)?;
+                sum.checked_add(if low { reach.min(0) } else { reach.max(0) })
+            })
+    };
+    let bounds = reach(true).zip(reach(false)).and_then(|(low, high)| {
+        let end = high.checked_add(1)?.checked_mul(bytes)?;
+        Some((
+            u64::try_from(low.checked_mul(bytes)?).ok()?,
+            u64::try_from(end).ok()?,
+        ))
+    });
+    bounds.is_some_and(|(start, end)| ranges.iter().any(|range| range.0 <= start && end <= range.1))
 }
 
 /// Elements that were not written, by row-major number.

@@ -144,3 +144,37 @@ fn only_what_several_programs_write_is_compared_until_it_differs() {
     assert_eq!(wanted(3, 0..100), [0..4]);
     assert!(!compare.is_equal(1) && compare.is_equal(3));
 }
+
+#[test]
+fn rows_taken_in_turn_are_apart_unless_two_take_one() {
+    let store = who(1, Touch::Write);
+    let shared = SharedCells::default();
+    // 40 rows of 40 bytes, of which seven programs take one each in turn: some take six, some five. `more` bytes
+    // of each row that program 5 takes belong to the next one's.
+    let rows = |wide: u64, more: u64| {
+        let mut parts = [Noted::default(), Noted::default()];
+        for program in 0..7 {
+            for row in (program..40).step_by(7) {
+                let end = row * 40 + wide + if program == 5 { more } else { 0 };
+                parts[(program % 2) as usize].add(store, row * 40, end, program, &shared, 1 << 20);
+            }
+        }
+        let [mut all, other] = parts;
+        all.merge(other);
+        all
+    };
+    for wide in [4, 36, 40] {
+        let mut noted = rows(wide, 0);
+        assert!(are_tiles(&noted.logs), "{wide}");
+        assert_eq!(noted.races(), Found::default(), "{wide}");
+    }
+    assert!(are_tiles(&rows(36, 4).logs));
+    let mut noted = rows(36, 8);
+    assert!(!are_tiles(&noted.logs));
+    let races = noted.races().races;
+    assert_eq!(races.len(), 1);
+    assert_eq!(
+        (races[0].programs, races[0].offset, races[0].bytes),
+        ((6, 5), 240, 4 * 5)
+    );
+}

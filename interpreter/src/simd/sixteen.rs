@@ -10,16 +10,17 @@ use crate::num::float::CANONICAL_NAN;
 use std::arch::x86_64::{
     __m256, __m512, _CMP_UNORD_Q, _MM_FROUND_TO_NEAREST_INT, _mm_loadu_si128, _mm_storeu_si128,
     _mm256_add_ps, _mm256_and_si256, _mm256_blendv_ps, _mm256_castps_si256, _mm256_castsi256_ps,
-    _mm256_cmp_ps, _mm256_cmpgt_epi32, _mm256_cvtepu16_epi32, _mm256_cvtph_ps, _mm256_cvtps_ph,
-    _mm256_div_ps, _mm256_fmadd_ps, _mm256_fnmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_max_epi32,
-    _mm256_max_epu32, _mm256_min_epi32, _mm256_movemask_epi8, _mm256_mul_ps, _mm256_set1_epi32,
-    _mm256_set1_ps, _mm256_slli_epi32, _mm256_srai_epi32, _mm256_srli_epi32, _mm256_storeu_ps,
-    _mm256_storeu_si256, _mm256_stream_ps, _mm256_sub_ps, _mm256_xor_si256, _mm512_add_ps, _mm512_and_si512,
-    _mm512_castps_si512, _mm512_castsi512_ps, _mm512_cmp_ps_mask, _mm512_cmplt_epu32_mask,
-    _mm512_cvtepu16_epi32, _mm512_cvtph_ps, _mm512_cvtps_ph, _mm512_div_ps, _mm512_fmadd_ps,
-    _mm512_fnmadd_ps, _mm512_loadu_ps, _mm512_mask_mov_ps, _mm512_max_epi32, _mm512_max_epu32,
-    _mm512_min_epi32, _mm512_mul_ps, _mm512_set1_epi32, _mm512_set1_ps, _mm512_slli_epi32, _mm512_srai_epi32,
-    _mm512_srli_epi32, _mm512_storeu_ps, _mm512_stream_ps, _mm512_sub_epi32, _mm512_sub_ps, _mm512_xor_si512,
+    _mm256_cmp_ps, _mm256_cmpeq_epi32, _mm256_cmpgt_epi32, _mm256_cvtepu16_epi32, _mm256_cvtph_ps,
+    _mm256_cvtps_ph, _mm256_div_ps, _mm256_fmadd_ps, _mm256_fnmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256,
+    _mm256_max_epi32, _mm256_max_epu32, _mm256_min_epi32, _mm256_movemask_epi8, _mm256_mul_ps,
+    _mm256_or_si256, _mm256_set1_epi32, _mm256_set1_ps, _mm256_slli_epi32, _mm256_srai_epi32,
+    _mm256_srli_epi32, _mm256_storeu_ps, _mm256_storeu_si256, _mm256_stream_ps, _mm256_sub_ps,
+    _mm256_xor_si256, _mm512_add_ps, _mm512_and_si512, _mm512_castps_si512, _mm512_castsi512_ps,
+    _mm512_cmp_ps_mask, _mm512_cmpeq_epi32_mask, _mm512_cmplt_epu32_mask, _mm512_cvtepu16_epi32,
+    _mm512_cvtph_ps, _mm512_cvtps_ph, _mm512_div_ps, _mm512_fmadd_ps, _mm512_fnmadd_ps, _mm512_loadu_ps,
+    _mm512_mask_mov_ps, _mm512_max_epi32, _mm512_max_epu32, _mm512_min_epi32, _mm512_mul_ps,
+    _mm512_set1_epi32, _mm512_set1_ps, _mm512_slli_epi32, _mm512_srai_epi32, _mm512_srli_epi32,
+    _mm512_storeu_ps, _mm512_stream_ps, _mm512_sub_epi32, _mm512_sub_ps, _mm512_xor_si512,
 };
 
 /// Sixteen lanes.
@@ -57,6 +58,10 @@ pub(super) trait Sixteen: Copy {
     unsafe fn fold(self, x: Self, fold: Fold) -> Self;
     /// The larger one of magnitudes that these bits hold and those of `x`.
     unsafe fn larger_magnitude(self, x: Self) -> Self;
+    /// True if the bits of a lane, which is no less than zero, are at least these.
+    unsafe fn reaches(self, bits: u32) -> bool;
+    /// True if all bits are those of the other one.
+    unsafe fn is_same(self, other: Self) -> bool;
 }
 
 /// Rounds to bf16, lane by lane: no vector instruction that every CPU of a level has does.
@@ -210,6 +215,22 @@ impl Sixteen for __m512 {
         unsafe {
             let magnitude = _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(i32::MAX));
             _mm512_castsi512_ps(_mm512_max_epu32(_mm512_castps_si512(self), magnitude))
+        }
+    }
+    #[inline(always)]
+    unsafe fn reaches(self, bits: u32) -> bool {
+        // SAFETY: the trait's.
+        unsafe {
+            let bits = _mm512_set1_epi32(bits as i32);
+            _mm512_cmplt_epu32_mask(_mm512_castps_si512(self), bits) != u16::MAX
+        }
+    }
+    #[inline(always)]
+    unsafe fn is_same(self, other: __m512) -> bool {
+        // SAFETY: the trait's.
+        unsafe {
+            let (a, b) = (_mm512_castps_si512(self), _mm512_castps_si512(other));
+            _mm512_cmpeq_epi32_mask(a, b) == u16::MAX
         }
     }
 }
@@ -381,6 +402,25 @@ impl Sixteen for Pair {
                 let magnitude = _mm256_and_si256(_mm256_castps_si256(x), _mm256_set1_epi32(i32::MAX));
                 _mm256_castsi256_ps(_mm256_max_epu32(_mm256_castps_si256(worst), magnitude))
             })
+        }
+    }
+    #[inline(always)]
+    unsafe fn reaches(self, bits: u32) -> bool {
+        // SAFETY: the trait's.
+        unsafe {
+            let least = _mm256_set1_epi32(bits as i32 - 1);
+            let above = |x: __m256| _mm256_cmpgt_epi32(_mm256_castps_si256(x), least);
+            _mm256_movemask_epi8(_mm256_or_si256(above(self.0), above(self.1))) != 0
+        }
+    }
+    #[inline(always)]
+    unsafe fn is_same(self, other: Pair) -> bool {
+        // SAFETY: the trait's.
+        unsafe {
+            let same =
+                |a: __m256, b: __m256| _mm256_cmpeq_epi32(_mm256_castps_si256(a), _mm256_castps_si256(b));
+            let all = _mm256_and_si256(same(self.0, other.0), same(self.1, other.1));
+            _mm256_movemask_epi8(all) == -1
         }
     }
 }

@@ -29,6 +29,9 @@ use std::arch::x86_64::__m512;
 /// Lanes of the longest strip: tiles must have so many, or a multiple.
 pub const MOST: usize = 128;
 
+/// Lanes of the shortest strip.
+pub const SHORT: usize = 16;
+
 /// Partial results of a fold.
 pub const PARTIALS: usize = 16;
 
@@ -239,8 +242,11 @@ impl Default for Scratch {
 
 /// What a run reads, writes and needs beside its operations.
 pub struct Run<'a> {
-    /// The lanes: from and to a multiple of [`MOST`].
+    /// The lanes: from a multiple of [`MOST`] to one of [`SHORT`].
     pub lanes: Range<usize>,
+    /// Lanes behind those, up to this number, are alike in all operands, windows and ranges, and in no window that is
+    /// written: one of them is done for all. A multiple of [`SHORT`]; as `lanes.end` where none are.
+    pub alike: usize,
     /// Numbers and tiles.
     pub operands: &'a [Operand<'a>],
     /// Lanes of tensors.
@@ -273,48 +279,89 @@ pub fn is_there(cpu: Cpu) -> bool {
     cfg!(target_arch = "x86_64") && cpu.level >= CpuLevel::Avx2
 }
 
+/// Operations, and how many of what they name must be there.
+#[derive(Debug, Default)]
+pub struct Ops {
+    ops: Vec<Op>,
+    operands: usize,
+    windows: usize,
+    ranges: usize,
+    results: usize,
+    folds: usize,
+}
+
+impl Ops {
+    /// Operations in their order.
+    ///
+    /// # Panics
+    /// If one needs more room than there is.
+    pub fn new(ops: Vec<Op>) -> Ops {
+        let mut all = Ops::default();
+        for op in &ops {
+            let need = |most: &mut usize, number: usize| *most = (*most).max(number + 1);
+            let mut sources = [Source::Last; 2];
+            match *op {
+                Op::Take(source) | Op::Arith(_, source) => sources[0] = source,
+                Op::Choose(range, yes, no) => {
+                    need(&mut all.ranges, range);
+                    sources = [yes, no];
+                }
+                Op::Argument(i, source) => {
+                    assert!(i < ARGUMENTS, "no such argument");
+                    sources[0] = source;
+                }
+                Op::Apply(_, count) => assert!(count <= ARGUMENTS, "too many arguments"),
+                Op::Save(i) => assert!(i < SAVED, "no such room"),
+                Op::Result(i) => need(&mut all.results, i),
+                Op::Fold(i, _) => need(&mut all.folds, i),
+                Op::Store(i) => need(&mut all.windows, i),
+                Op::Exponential(..) | Op::Canonical => {}
+            }
+            for source in sources {
+                match source {
+                    Source::Last => {}
+                    Source::Saved(i) => assert!(i < SAVED, "no such room"),
+                    Source::Operand(i) => need(&mut all.operands, i),
+                    Source::Memory(i) => need(&mut all.windows, i),
+                }
+            }
+        }
+        all.ops = ops;
+        all
+    }
+}
+
 /// Runs the operations on all lanes: whether a NaN or an infinity was written to a tensor, if that is asked.
 ///
 /// # Panics
 /// If strips cannot run here, or an operation names what is not there.
-pub fn run(cpu: Cpu, ops: &[Op], run: &mut Run<'_>) -> bool {
+pub fn run(cpu: Cpu, ops: &Ops, run: &mut Run<'_>) -> bool {
     assert!(is_there(cpu), "no vector instructions");
-    let end = run.lanes.end;
-    assert!(
-        run.lanes.start.is_multiple_of(MOST) && end.is_multiple_of(MOST),
-        "parts of strips"
-    );
+    let (start, end, alike) = (run.lanes.start, run.lanes.end, run.alike);
+    let in_strips = start.is_multiple_of(MOST) && end.is_multiple_of(SHORT) && alike.is_multiple_of(SHORT);
+    assert!(in_strips && start <= end && end <= alike, "parts of strips");
+    // The last strip may be a whole one.
+    let end = alike.max(end.next_multiple_of(MOST));
     let tiles_fine = run.operands.iter().all(|operand| match operand {
         Operand::Tile(tile) => tile.len() >= end,
         Operand::Uniform(by, Some(inverse)) => divisors(*by) && *inverse == 1.0 / by,
         Operand::Uniform(_, None) => true,
     });
-    let is_fine = |source: &Source| match *source {
-        Source::Last => true,
-        Source::Saved(i) => i < SAVED,
-        Source::Operand(i) => i < run.operands.len(),
-        Source::Memory(i) => i < run.windows.len(),
-    };
     let all_fine = tiles_fine
-        && ops.iter().all(|op| match op {
-            Op::Take(source) | Op::Arith(_, source) => is_fine(source),
-            Op::Choose(i, yes, no) => *i < run.ranges.len() && is_fine(yes) && is_fine(no),
-            Op::Argument(i, source) => *i < ARGUMENTS && is_fine(source),
-            Op::Apply(_, count) => *count <= ARGUMENTS,
-            Op::Save(i) => *i < SAVED,
-            Op::Result(i) => run.results.get(*i).is_some_and(|result| result.len() >= end),
-            Op::Fold(i, _) => *i < run.folds.len(),
-            Op::Store(i) => *i < run.windows.len(),
-            Op::Exponential(..) | Op::Canonical => true,
-        });
+        && run.results.iter().all(|result| result.len() >= end)
+        && ops.operands <= run.operands.len()
+        && ops.windows <= run.windows.len()
+        && ops.ranges <= run.ranges.len()
+        && ops.results <= run.results.len()
+        && ops.folds <= run.folds.len();
     assert!(all_fine, "an operation names what is not there");
     #[cfg(target_arch = "x86_64")]
     // SAFETY: what the operations name was checked above, and a Cpu of a level exists only where the CPU has its
     // instructions.
     unsafe {
         match cpu.level {
-            CpuLevel::Avx512 => return run_avx512(cpu, ops, run),
-            CpuLevel::Avx2 => return run_avx2(cpu, ops, run),
+            CpuLevel::Avx512 => return run_avx512(cpu, &ops.ops, run),
+            CpuLevel::Avx2 => return run_avx2(cpu, &ops.ops, run),
             CpuLevel::Scalar => {}
         }
     }
@@ -340,28 +387,50 @@ unsafe fn run_avx2(cpu: Cpu, ops: &[Op], run: &mut Run<'_>) -> bool {
     unsafe { strips::<Pair, 4>(cpu, ops, run) }
 }
 
-/// All strips of `16 * N` lanes.
+/// All strips: of `16 * N` lanes as long as more than half of one is left, then of [`SHORT`].
 ///
 /// # Safety
 /// The CPU must have the instructions of `V`, and what the operations name must be there, for all lanes of the run.
 #[inline(always)]
 unsafe fn strips<V: Sixteen, const N: usize>(cpu: Cpu, ops: &[Op], run: &mut Run<'_>) -> bool {
-    let width = 16 * N;
+    let (mut first, end) = (run.lanes.start, run.lanes.end);
     let mut special = false;
-    for first in run.lanes.clone().step_by(width) {
+    while first + SHORT * N / 2 < end {
         // SAFETY: the caller's.
-        unsafe { special |= strip::<V, N>(cpu, ops, run, first) }
+        unsafe { special |= strip::<V, N>(cpu, ops, run, first, 1) }
         run.ahead.0.pull(run.ahead.1 * N / 8);
+        first += SHORT * N;
+    }
+    while first < end {
+        // SAFETY: the caller's.
+        unsafe { special |= strip::<V, 1>(cpu, ops, run, first, 1) }
+        run.ahead.0.pull(run.ahead.1.div_ceil(8));
+        first += SHORT;
+    }
+    if first < run.alike {
+        let times = (run.alike - first) / SHORT;
+        // SAFETY: the caller's; nothing is written to a tensor.
+        unsafe { special |= strip::<V, 1>(cpu, ops, run, first, times) }
+        for result in run.results.iter_mut() {
+            let lane = result[first];
+            result[first + SHORT..run.alike].fill(lane);
+        }
     }
     special
 }
 
-/// The strip that begins at a lane.
+/// The strip that begins at a lane; it is combined with partial results so many times.
 ///
 /// # Safety
 /// As [`strips`].
 #[inline(always)]
-unsafe fn strip<V: Sixteen, const N: usize>(cpu: Cpu, ops: &[Op], run: &mut Run<'_>, first: usize) -> bool {
+unsafe fn strip<V: Sixteen, const N: usize>(
+    cpu: Cpu,
+    ops: &[Op],
+    run: &mut Run<'_>,
+    first: usize,
+    times: usize,
+) -> bool {
     let width = 16 * N;
     let mut special = false;
     // SAFETY: the caller's, for all that follows; pointers into arrays and tiles stay inside, because all of them have
@@ -461,14 +530,21 @@ unsafe fn strip<V: Sixteen, const N: usize>(cpu: Cpu, ops: &[Op], run: &mut Run<
                 Op::Result(i) => put(&last, run.results[*i].as_mut_ptr().add(first)),
                 Op::Store(window) => {
                     let window = &run.windows[*window];
-                    let worst = store(window, &last, run.scratch, first, run.specials);
-                    special |= worst >= window.held.least_special();
+                    special |= store(window, &last, run.scratch, first, run.specials);
                 }
                 Op::Fold(i, fold) => {
                     let partials = run.folds[*i].as_mut_ptr();
                     let mut sums = V::load(partials);
                     for i in 0..N {
                         sums = sums.fold(last[i], *fold)
+                    }
+                    for _ in 1..times {
+                        let more = sums.fold(last[0], *fold);
+                        // It stays as it is: a zero was added, or an extreme found.
+                        if more.is_same(sums) {
+                            break;
+                        }
+                        sums = more;
                     }
                     sums.store(partials);
                 }
@@ -640,7 +716,7 @@ unsafe fn choose<V: Sixteen, const N: usize>(
     }
 }
 
-/// Writes a strip to a tensor: the largest magnitude, as bits, if it is asked for.
+/// Writes a strip to a tensor: whether a lane becomes a NaN or an infinity there, if that is asked.
 ///
 /// # Safety
 /// As [`strips`].
@@ -651,7 +727,7 @@ unsafe fn store<V: Sixteen, const N: usize>(
     scratch: &mut Scratch,
     first: usize,
     specials: bool,
-) -> u32 {
+) -> bool {
     let bytes = window.held.bytes();
     // SAFETY: the caller's; what is written is inside the window.
     unsafe {
@@ -676,19 +752,17 @@ unsafe fn store<V: Sixteen, const N: usize>(
                 }
             }
             if !specials {
-                return 0;
+                return false;
             }
             let mut worst = V::splat(0.0);
             for i in 0..N {
                 worst = worst.larger_magnitude(strip[i])
             }
-            let mut lanes = [0f32; 16];
-            worst.store(lanes.as_mut_ptr());
-            return lanes.iter().fold(0, |worst, lane| worst.max(lane.to_bits()));
+            return worst.reaches(window.held.least_special());
         }
         let (from, to) = part(window, first, 16 * N);
         if from == to {
-            return 0;
+            return false;
         }
         put(strip, scratch.staged.as_mut_ptr());
         let narrow = scratch.narrow.as_mut_ptr();
@@ -711,13 +785,7 @@ unsafe fn store<V: Sixteen, const N: usize>(
         };
         let start = window.span.start().add((first + from - window.first) * bytes);
         std::ptr::copy_nonoverlapping(lanes, start, (to - from) * bytes);
-        let magnitudes = scratch.staged[from..to]
-            .iter()
-            .map(|lane| lane.to_bits() & 0x7fff_ffff);
-        if specials {
-            magnitudes.max().unwrap_or(0)
-        } else {
-            0
-        }
+        let is_special = |lane: &f32| lane.to_bits() & 0x7fff_ffff >= window.held.least_special();
+        specials && scratch.staged[from..to].iter().any(is_special)
     }
 }

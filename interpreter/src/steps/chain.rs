@@ -125,13 +125,12 @@ impl Step for Chain {
         let is_uniform = |&slot| machine.frame.uniform(slot).is_some();
         let is_same = self.placed.is_empty() && inst.ins.iter().all(is_uniform);
         let followed = self.is_followed(machine) || is_same;
-        let mut reaches: Reaches = Default::default();
         if let Some(line) = self.line.as_ref().filter(|_| !followed)
-            && self.reaches(machine, &mut reaches)
-            && line.run(&self.code.insts, inst, machine, self.lanes, &reaches)
+            && line.run(&self.code.insts, inst, machine, self.lanes)
         {
             return Ok(Flow::Next);
         }
+        let mut reaches: Reaches = Default::default();
         let folds = self.line.as_ref().is_some_and(Line::folds);
         let whole = self.lanes <= self.block || followed || folds;
         match !whole && self.reaches(machine, &mut reaches) {

@@ -11,11 +11,12 @@ use crate::lanes::Loop;
 use crate::machine::Machine;
 use crate::num::float::{Bf16, F16, StoredFloat};
 use crate::simd::strip::{
-    self, ARGUMENTS, Arith, Exponential, Fold, Held, MOST, Op, Operand, PARTIALS, Run, SAVED, Source, Window,
+    self, ARGUMENTS, Arith, Exponential, Fold, Held, MOST, Op, Operand, Ops, PARTIALS, Run, SAVED, SHORT,
+    Source, Window,
 };
 use crate::steps::chain::MAX_PLACED;
 use crate::steps::fold;
-use crate::steps::memory::placed::Reach;
+use crate::steps::memory::placed::{Placed, Row};
 use crate::tape::Inst;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -57,18 +58,18 @@ fn number(list: &mut Vec<usize>, operand: usize) -> usize {
 }
 
 /// A load or store.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Access {
     /// The member of the chain.
     member: usize,
-    kind: Kind,
-    writes: bool,
+    held: Held,
+    placed: Placed,
 }
 
 /// A chain as a straight line.
 #[derive(Debug)]
 pub struct Line {
-    ops: Vec<Op>,
+    ops: Ops,
     accesses: Vec<Access>,
     /// Operands of the chain that are numbers or tiles.
     operands: Vec<usize>,
@@ -97,6 +98,7 @@ struct Maker<'a> {
     members: &'a [Inst],
     operands: &'a [Slot],
     results: &'a [Slot],
+    ops: Vec<Op>,
     line: Line,
     values: HashMap<Slot, Value>,
     /// Rounded values, and what they were.
@@ -125,8 +127,9 @@ impl Line {
             members,
             operands,
             results,
+            ops: Vec::new(),
             line: Line {
-                ops: Vec::new(),
+                ops: Ops::default(),
                 accesses: Vec::new(),
                 operands: Vec::new(),
                 masks: Vec::new(),
@@ -151,7 +154,8 @@ impl Line {
         for i in 0..members.len() {
             maker.add(i)?;
         }
-        let line = maker.line;
+        let mut line = maker.line;
+        line.ops = Ops::new(maker.ops);
         let fits = line.operands.len() <= OPERANDS
             && line.masks.len() <= OPERANDS
             && line.accesses.len() <= MAX_PLACED
@@ -186,7 +190,7 @@ impl Maker<'_> {
             Link::Each(each, keeps) => self.each(index, each, keeps),
             Link::Exponential(function, each) => {
                 self.bring(inst.ins[0])?;
-                self.line.ops.push(Op::Exponential(function, each));
+                self.ops.push(Op::Exponential(function, each));
                 self.finish(index, inst.outs[0], false)
             }
             Link::Select => {
@@ -194,7 +198,7 @@ impl Maker<'_> {
                 let mask = number(&mut self.line.masks, mask);
                 let (yes, no) = (self.place(inst.ins[1])?, self.place(inst.ins[2])?);
                 let dirty = self.values.get(&inst.ins[1])?.dirty | self.values.get(&inst.ins[2])?.dirty;
-                self.line.ops.push(Op::Choose(mask, yes, no));
+                self.ops.push(Op::Choose(mask, yes, no));
                 self.finish(index, inst.outs[0], dirty)
             }
         }
@@ -204,7 +208,7 @@ impl Maker<'_> {
         let inst = &self.members[index];
         // What lanes outside a mask are must be known outside.
         let known = inst.ins.iter().all(|slot| self.operands.contains(slot));
-        let place = Source::Memory(self.access(index, kind, false));
+        let place = Source::Memory(self.access(index, kind)?);
         let out = inst.outs[0];
         known.then_some(())?;
         self.define(index, out, Some(place), kind != Kind::F32);
@@ -233,8 +237,8 @@ impl Maker<'_> {
         if self.values.values().any(pending) {
             return None;
         }
-        let access = self.access(index, kind, true);
-        self.line.ops.push(Op::Store(access));
+        let access = self.access(index, kind)?;
+        self.ops.push(Op::Store(access));
         Some(())
     }
 
@@ -257,7 +261,7 @@ impl Maker<'_> {
         self.bring(inst.ins[0])?;
         self.used(index);
         let result = self.results.iter().position(|&slot| slot == inst.outs[0])?;
-        self.line.ops.push(Op::Fold(self.line.folds.len(), fold));
+        self.ops.push(Op::Fold(self.line.folds.len(), fold));
         self.line.folds.push((result, fold));
         Some(())
     }
@@ -274,7 +278,7 @@ impl Maker<'_> {
         let (first, second) = if swapped { (b, a) } else { (a, b) };
         self.bring(first)?;
         let other = self.place(second)?;
-        self.line.ops.push(Op::Arith(arith, other));
+        self.ops.push(Op::Arith(arith, other));
         self.finish(index, inst.outs[0], true)
     }
 
@@ -292,15 +296,17 @@ impl Maker<'_> {
                 self.clean(slot)?;
             }
             let place = self.place(slot)?;
-            self.line.ops.push(Op::Argument(i, place));
+            self.ops.push(Op::Argument(i, place));
         }
-        self.line.ops.push(Op::Apply(each, count));
+        self.ops.push(Op::Apply(each, count));
         self.finish(index, inst.outs[0], false)
     }
 
-    fn access(&mut self, member: usize, kind: Kind, writes: bool) -> usize {
-        self.line.accesses.push(Access { member, kind, writes });
-        self.line.accesses.len() - 1
+    fn access(&mut self, member: usize, kind: Kind) -> Option<usize> {
+        let placed = self.members[member].step.placed()?;
+        let held = held(kind).filter(|_| placed.kind == kind)?;
+        self.line.accesses.push(Access { member, held, placed });
+        Some(self.line.accesses.len() - 1)
     }
 
     /// Where a value is now.
@@ -319,7 +325,7 @@ impl Maker<'_> {
 
     fn take(&mut self, place: Source) {
         if place != Source::Last {
-            self.line.ops.push(Op::Take(place));
+            self.ops.push(Op::Take(place));
         }
     }
 
@@ -339,7 +345,7 @@ impl Maker<'_> {
             if value.place.is_none() {
                 value.dirty = false;
             }
-            self.line.ops.push(Op::Canonical);
+            self.ops.push(Op::Canonical);
         }
         Some(())
     }
@@ -387,11 +393,11 @@ impl Maker<'_> {
             let number = self.saved;
             self.saved += 1;
             (number < SAVED).then_some(())?;
-            self.line.ops.push(Op::Save(number));
+            self.ops.push(Op::Save(number));
             self.values.get_mut(&out)?.place = Some(Source::Saved(number));
         }
         if let Some(result) = result {
-            self.line.ops.push(Op::Result(self.line.tiles.len()));
+            self.ops.push(Op::Result(self.line.tiles.len()));
             self.line.tiles.push(result);
         }
         Some(())
@@ -445,29 +451,22 @@ impl Line {
     }
 
     /// Runs it, if places and masks allow it: what the chain would do otherwise, with the same bits.
-    pub fn run(
-        &self,
-        members: &[Inst],
-        inst: &Inst,
-        machine: &mut Machine<'_>,
-        lanes: usize,
-        reaches: &[Option<Reach>],
-    ) -> bool {
+    pub fn run(&self, members: &[Inst], inst: &Inst, machine: &mut Machine<'_>, lanes: usize) -> bool {
+        let mut rows = [Row::EMPTY; MAX_PLACED];
+        let rows = &mut rows[..self.accesses.len()];
         let mut windows = [Window::EMPTY; MAX_PLACED];
         let windows = &mut windows[..self.accesses.len()];
         let mut ranges = [(0, 0); OPERANDS];
-        if !self.windows(members, machine, reaches, windows)
-            || !self.ranges(inst, machine, lanes, &mut ranges)
-        {
+        let ranges = &mut ranges[..self.masks.len()];
+        if !self.windows(members, machine, rows, windows) || !self.ranges(inst, machine, lanes, ranges) {
             return false;
         }
-        for (access, reach) in self.accesses.iter().zip(reaches.iter().flatten()) {
-            let member = &members[access.member];
-            member.step.begin(member, machine, reach);
+        for (access, row) in self.accesses.iter().zip(&*rows) {
+            access.placed.begin(&members[access.member], machine, row);
         }
         machine.steps += members.len() as u64 - 1;
-        let part = self.part(lanes, windows);
-        if part.is_empty() {
+        let (part, alike) = self.part(inst, machine, lanes, windows, ranges);
+        if part.is_empty() && alike == part.end {
             return true;
         }
         let mut ahead = std::mem::take(&mut machine.frame.ahead);
@@ -477,10 +476,12 @@ impl Line {
             *buffer = Some(machine.frame.take::<f32>(inst.outs[result], lanes));
         }
         let mut folds = [[0.0; PARTIALS]; RESULTS];
+        let folds = &mut folds[..self.folds.len()];
         for (partials, (_, fold)) in folds.iter_mut().zip(&self.folds) {
             *partials = fold.start();
         }
         let mut operands = [Operand::Uniform(0.0, None); OPERANDS];
+        let operands = &mut operands[..self.operands.len()];
         for (operand, &of) in operands.iter_mut().zip(&self.operands) {
             *operand = match machine.frame.tile::<f32>(inst.ins[of], lanes) {
                 Tile::Uniform(x) => Operand::uniform(x),
@@ -495,12 +496,13 @@ impl Line {
             machine.context.cpu,
             &self.ops,
             &mut Run {
-                lanes: part,
-                operands: &operands,
+                lanes: part.clone(),
+                alike,
+                operands,
                 windows,
-                ranges: &ranges,
-                results: &mut results,
-                folds: &mut folds,
+                ranges,
+                results: &mut results[..self.tiles.len()],
+                folds,
                 ahead: (&mut ahead, self.lines),
                 specials: machine.context.memory.specials,
                 scratch: &mut scratch,
@@ -509,10 +511,11 @@ impl Line {
         for (&result, buffer) in self.tiles.iter().zip(buffers) {
             if let Some(buffer) = buffer {
                 machine.frame.put(inst.outs[result], buffer);
+                machine.frame.set_alike_from(inst.outs[result], part.end);
             }
         }
-        for (&(result, fold), partials) in self.folds.iter().zip(folds) {
-            let number = fold::of_partials(fold, partials);
+        for (&(result, fold), partials) in self.folds.iter().zip(&*folds) {
+            let number = fold::of_partials(fold, *partials);
             machine
                 .frame
                 .set_uniform(inst.outs[result], u64::from(number.to_bits()));
@@ -525,41 +528,42 @@ impl Line {
         true
     }
 
-    /// Finds the lanes of all accesses in memory; false if one is no row.
+    /// Finds the lanes of all accesses in memory; false if one is in doubt or no row, or must wait until another has done
+    /// all of its lanes.
+    #[inline]
     fn windows<'r>(
         &self,
         members: &[Inst],
         machine: &Machine<'r>,
-        reaches: &[Option<Reach>],
+        rows: &mut [Row],
         windows: &mut [Window<'r>],
     ) -> bool {
-        let memory = &machine.context.memory;
-        for ((window, access), reach) in windows
-            .iter_mut()
-            .zip(&self.accesses)
-            .zip(reaches.iter().flatten())
-        {
-            let (Some(held), Some(lanes)) = (held(access.kind), reach.row()) else {
+        let shared = &machine.context.memory.shared;
+        for (i, access) in self.accesses.iter().enumerate() {
+            let (placed, member) = (&access.placed, &members[access.member]);
+            let Some(row) = placed.row(member, machine) else {
                 return false;
             };
-            let bytes = lanes.len() * access.kind.bytes();
-            let rectangle = &reach.rectangle;
-            let Some(span) = memory.shared.span(rectangle.allocation, rectangle.offset, bytes) else {
+            let mut earlier = self.accesses[..i].iter().zip(&*rows);
+            if earlier.any(|(other, at)| (placed.writes || other.placed.writes) && !row.is_apart(at)) {
+                return false;
+            }
+            rows[i] = row;
+            let Some(span) = shared.span(row.allocation, row.offset, row.bytes()) else {
                 return false;
             };
-            let member = &members[access.member];
-            let bits = match !access.writes && member.step.has_other() {
+            let bits = match placed.other {
                 true => machine.frame.uniform(member.ins[0]),
                 false => Some(0),
             };
             let Some(bits) = bits else { return false };
-            let other = match held {
+            let other = match access.held {
                 Held::F32 => f32::from_bits(bits as u32),
                 Held::F16 => F16(bits as u16).to_f32(),
                 Held::Bf16 => Bf16(bits as u16).to_f32(),
             };
-            let streams = access.writes && memory.shared.streams(rectangle.allocation, bytes);
-            *window = Window::new(span, held, lanes, other, streams);
+            let streams = placed.writes && shared.streams(row.allocation, row.bytes());
+            windows[i] = Window::new(span, access.held, row.first..row.last, other, streams);
         }
         true
     }
@@ -581,21 +585,40 @@ impl Line {
         true
     }
 
-    /// The lanes that are done: all, unless only those that are stored matter.
-    fn part(&self, lanes: usize, windows: &[Window<'_>]) -> Range<usize> {
+    /// The lanes that are done, and up to which all that follow are alike: of what is only stored, those that are; else
+    /// up to the last one that differs from those behind it.
+    #[inline]
+    fn part(
+        &self,
+        inst: &Inst,
+        machine: &Machine<'_>,
+        lanes: usize,
+        windows: &[Window<'_>],
+        ranges: &[(usize, usize)],
+    ) -> (Range<usize>, usize) {
+        let accesses = || self.accesses.iter().zip(windows);
         if !self.tiles.is_empty() || !self.folds.is_empty() {
-            return 0..lanes;
+            let mut edge = accesses()
+                .map(|(_, window)| window.lanes().end)
+                .max()
+                .unwrap_or(0);
+            for &operand in &self.operands {
+                edge = edge.max(machine.frame.alike_from(inst.ins[operand]));
+            }
+            edge = ranges.iter().map(|range| range.1).fold(edge, usize::max);
+            return (0..edge.min(lanes).next_multiple_of(SHORT), lanes);
         }
-        let stores = self.accesses.iter().zip(windows);
-        let stored = stores.filter(|(access, window)| access.writes && !window.lanes().is_empty());
         let (mut first, mut last) = (lanes, 0);
-        for (_, window) in stored {
-            first = first.min(window.lanes().start);
-            last = last.max(window.lanes().end);
+        for (access, window) in accesses() {
+            if access.placed.writes && !window.lanes().is_empty() {
+                first = first.min(window.lanes().start);
+                last = last.max(window.lanes().end);
+            }
         }
+        let last = last.next_multiple_of(SHORT);
         match first < last {
-            true => first / MOST * MOST..last.next_multiple_of(MOST),
-            false => 0..0,
+            true => (first / MOST * MOST..last, last),
+            false => (0..0, 0),
         }
     }
 }

@@ -105,19 +105,121 @@ pub struct Reach {
     pub writes: bool,
 }
 
-impl Reach {
-    /// The lanes, if they lie one after the other as in the tile.
-    pub fn row(&self) -> Option<Range<usize>> {
-        let (rows, columns) = (&self.rectangle.rows, &self.rectangle.columns);
-        let width = self.shape.1;
-        let together = !self.turned && columns.len() == width && self.stride == width * self.elem;
-        match self.shape.0 {
-            _ if self.rectangle.is_empty() => Some(0..0),
-            1 => Some(columns.clone()),
-            _ => together.then(|| rows.start * width..rows.end * width),
-        }
+/// Active lanes that are neighbours in memory, as they are in the tile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// Where they lie.
+    pub allocation: usize,
+    /// Byte of the first one.
+    pub offset: usize,
+    /// The first one.
+    pub first: usize,
+    /// One past the last one.
+    pub last: usize,
+    /// Bytes of each.
+    elem: usize,
+}
+
+impl Row {
+    /// No lanes.
+    pub const EMPTY: Row = Row {
+        allocation: 0,
+        offset: 0,
+        first: 0,
+        last: 0,
+        elem: 1,
+    };
+
+    /// Bytes from the first to the last.
+    #[inline(always)]
+    pub fn bytes(&self) -> usize {
+        (self.last - self.first) * self.elem
     }
 
+    /// As [`Reach::is_apart`].
+    #[inline]
+    pub fn is_apart(&self, other: &Row) -> bool {
+        let behind = |a: &Row, b: &Row| a.offset + a.bytes() <= b.offset;
+        self.allocation != other.allocation || behind(self, other) || behind(other, self) || self == other
+    }
+}
+
+/// A load or store that goes strip by strip.
+#[derive(Debug, Clone)]
+pub struct Placed {
+    /// Where.
+    pub place: Place,
+    /// Kind of the elements.
+    pub kind: Kind,
+    /// It stores.
+    pub writes: bool,
+    /// The first operand is what lanes are that are not active; else they are zero.
+    pub other: bool,
+    /// Lanes that are not active have a value, or never matter.
+    pub quiet: bool,
+}
+
+impl Placed {
+    /// The active lanes, if all of them are beyond doubt, and neighbours in memory as in the tile.
+    #[inline]
+    pub fn row(&self, inst: &Inst, machine: &Machine<'_>) -> Option<Row> {
+        let (place, elem) = (&self.place, self.kind.bytes());
+        let found = place.rectangle(inst, machine, elem, self.writes)?;
+        let (rows, columns) = (&found.rows, &found.columns);
+        let width = place.columns;
+        let lanes = match found.is_empty() {
+            true => 0..0,
+            false if place.rows == 1 => columns.clone(),
+            false if !place.turned && columns.len() == width && place.stride == width * elem => {
+                rows.start * width..rows.end * width
+            }
+            false => return None,
+        };
+        let whole = self.writes || self.quiet || lanes.len() == place.rows * width;
+        whole.then_some(Row {
+            allocation: found.allocation,
+            offset: found.offset,
+            first: lanes.start,
+            last: lanes.end,
+            elem,
+        })
+    }
+
+    /// What is to be known of the access before its lanes are done.
+    #[inline]
+    pub fn begin(&self, inst: &Inst, machine: &mut Machine<'_>, row: &Row) {
+        atomic::flush_before_tensor(machine, self.place.tensor);
+        let bytes = row.bytes();
+        if self.writes {
+            machine.wrote = true;
+            if let Some(log) = &mut machine.sink.written[row.allocation]
+                && bytes > 0
+            {
+                log.add(row.offset as u64, (row.offset + bytes) as u64);
+            }
+        } else {
+            machine.expect(inst.at, row.allocation, row.offset, bytes);
+        }
+        let context = machine.context;
+        let memory = &context.memory;
+        if bytes > 0 && memory.races.watched.contains(row.allocation) {
+            let piece = Piece {
+                lane: 0,
+                count: row.last - row.first,
+                allocation: row.allocation,
+                tensor: self.place.tensor,
+                offset: row.offset,
+            };
+            let touch = if self.writes { Touch::Write } else { Touch::Read };
+            let noted = &mut machine.sink.noted;
+            memory
+                .races
+                .note(memory, noted, row.elem, piece, inst.at, touch, machine.linear);
+        }
+    }
+}
+
+impl Reach {
     /// True if two accesses may go on block by block side by side: they have no byte in common, or the same lanes at
     /// the same places.
     pub fn is_apart(&self, other: &Reach) -> bool {
@@ -170,7 +272,7 @@ impl Place {
     }
 
     /// Where the active lanes are, if all of them are beyond doubt.
-    #[inline]
+    #[inline(always)]
     fn rectangle(&self, inst: &Inst, machine: &Machine<'_>, elem: usize, writes: bool) -> Option<Rectangle> {
         let memory = &machine.context.memory;
         let (rows, columns) = self.active(inst, &machine.frame)?;
@@ -305,6 +407,17 @@ fn window(inst: &Inst, machine: &Machine<'_>, place: &Place) -> (usize, usize) {
 }
 
 impl PlacedLoad {
+    /// What it accesses.
+    pub fn placed(&self) -> Placed {
+        Placed {
+            place: self.place.clone(),
+            kind: self.kind,
+            writes: false,
+            other: self.other,
+            quiet: self.quiet,
+        }
+    }
+
     /// Where the active lanes are, if all of them are beyond doubt and no other is undefined.
     #[inline]
     pub fn rectangle(&self, inst: &Inst, machine: &Machine<'_>) -> Option<Rectangle> {
@@ -469,12 +582,12 @@ impl Step for PlacedLoad {
         Some(self)
     }
 
-    fn link(&self) -> Option<Link> {
-        (self.kind == Kind::F32 && !self.place.turned).then_some(Link::Load(self.kind))
+    fn placed(&self) -> Option<Placed> {
+        Some(PlacedLoad::placed(self))
     }
 
-    fn has_other(&self) -> bool {
-        self.other
+    fn link(&self) -> Option<Link> {
+        (self.kind == Kind::F32 && !self.place.turned).then_some(Link::Load(self.kind))
     }
 
     fn is_access(&self) -> bool {
@@ -591,7 +704,8 @@ fn note_touch(
     elem: usize,
     touch: Touch,
 ) {
-    let memory = &machine.context.memory;
+    let context = machine.context;
+    let memory = &context.memory;
     if part.is_empty() || !memory.races.watched.contains(part.allocation) {
         return;
     }
@@ -607,15 +721,14 @@ fn note_touch(
         tensor: place.tensor,
         offset: part.offset,
     };
-    let mut noted = std::mem::take(&mut machine.sink.noted);
     let (races, program) = (&memory.races, machine.linear);
+    let noted = &mut machine.sink.noted;
     if together {
-        races.note(memory, &mut noted, elem, piece, inst.at, touch, program);
+        races.note(memory, noted, elem, piece, inst.at, touch, program);
     } else {
         let rows = [rows, place.stride];
-        races.note_rows(memory, &mut noted, elem, piece, rows, inst.at, touch, program);
+        races.note_rows(memory, noted, elem, piece, rows, inst.at, touch, program);
     }
-    machine.sink.noted = noted;
 }
 
 /// Notes rows as written.
@@ -660,6 +773,16 @@ impl Step for PlacedStore {
 
     fn run_part(&self, inst: &Inst, machine: &mut Machine<'_>, reach: &Reach) {
         with_width!(self.kind, T => self.copy::<T>(inst, machine, &reach.rectangle));
+    }
+
+    fn placed(&self) -> Option<Placed> {
+        Some(Placed {
+            place: self.place.clone(),
+            kind: self.kind,
+            writes: true,
+            other: false,
+            quiet: true,
+        })
     }
 
     fn link(&self) -> Option<Link> {

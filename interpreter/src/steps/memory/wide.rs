@@ -8,7 +8,7 @@ use crate::kind::{Kind, Lane};
 use crate::machine::{Flow, Machine, Stop};
 use crate::num::float::{Bf16, F16, StoredFloat};
 use crate::simd;
-use crate::steps::memory::placed::{PlacedLoad, Reach, Rectangle, is_followed};
+use crate::steps::memory::placed::{Placed, PlacedLoad, Reach, Rectangle, is_followed};
 use crate::steps::strip::{self, Link};
 use crate::tape::{Code, Effect, Inst, Step};
 
@@ -128,8 +128,8 @@ impl Step for WideLoad {
         (strip::is_held(self.load.kind) && !self.load.place.turned).then_some(Link::Load(self.load.kind))
     }
 
-    fn has_other(&self) -> bool {
-        self.load.other
+    fn placed(&self) -> Option<Placed> {
+        Some(self.load.placed())
     }
 
     fn is_access(&self) -> bool {
