@@ -47,6 +47,7 @@ pub mod tape;
 pub mod target;
 pub mod tensor_memory;
 pub use tilescope_launch::view;
+pub mod stretch;
 pub mod written;
 
 use std::sync::atomic::AtomicBool;

@@ -208,6 +208,14 @@ impl<'r> Machine<'r> {
         }
     }
 
+    /// Goes on to a program that begins as the last one did, with nothing that goes along with lanes.
+    #[inline]
+    pub fn follow(&mut self, linear: u64) {
+        self.program = self.place(linear);
+        self.linear = linear;
+        self.sink.begin(linear);
+    }
+
     /// The program id of a linear number; without divisions if it follows the last one.
     #[inline]
     fn place(&self, linear: u64) -> [u32; 3] {

@@ -9,6 +9,7 @@
 use crate::frame::Slot;
 use crate::kind::Kind;
 use crate::lower::Lowered;
+use crate::stretch::Stretch;
 use crate::tape::{Code, Inst, Tape};
 use std::collections::BTreeMap;
 
@@ -46,6 +47,7 @@ pub fn plan(mut lowered: Lowered, reuse: bool) -> Tape {
         preset.slot = physical[preset.slot.0 as usize];
     }
     Tape {
+        stretch: Stretch::of(&lowered.code.insts).filter(|_| reuse),
         code: lowered.code,
         prologue,
         first,

@@ -265,7 +265,8 @@ fn claim(next: &AtomicU64, end: u64, threads: u64) -> Option<Range<u64>> {
 /// Runs programs one after the other: how many ended, and whether the launch was interrupted.
 fn run_chunk(machine: &mut Machine<'_>, programs: Range<u64>, cut: &Cut) -> (u64, bool) {
     let (mut done, mut stopped) = (0, false);
-    for linear in programs {
+    let (mut linear, end) = (programs.start, programs.end);
+    while linear < end {
         if machine.context.memory.interrupted() {
             stopped = true;
             break;
@@ -274,9 +275,17 @@ fn run_chunk(machine: &mut Machine<'_>, programs: Range<u64>, cut: &Cut) -> (u64
             break;
         }
         machine.start(linear);
-        let rest = machine.resume(0);
-        stopped |= finish(machine, rest, cut);
-        done += 1;
+        let stretch = machine.context.tape.stretch.as_ref();
+        let count = match stretch.map_or(0, |stretch| stretch.run(machine, end - linear)) {
+            0 => {
+                let rest = machine.resume(0);
+                stopped |= finish(machine, rest, cut);
+                1
+            }
+            count => count,
+        };
+        done += count;
+        linear += count;
     }
     machine.context.memory.shared.settle();
     (done, stopped)

@@ -11,9 +11,12 @@ use crate::kind::Kind;
 use crate::machine::{Flow, Machine, Stop};
 use crate::optimise::formula::Rule;
 use crate::optimise::place::Plain;
+use crate::steps::chain::Chain;
 use crate::steps::control::Counted;
-use crate::steps::memory::placed::{Placed, PlacedLoad, Reach};
+use crate::steps::memory::placed::{PlacedLoad, Reach};
+use crate::steps::memory::row::Placed;
 use crate::steps::strip::Link;
+use crate::stretch::Stretch;
 use std::fmt::Debug;
 use std::sync::Arc;
 use tilescope_ir::{FuncId, LocId, OpId};
@@ -179,6 +182,16 @@ pub trait Step: Debug + Send + Sync {
         false
     }
 
+    /// Itself, if it is a chain.
+    fn chain(&self) -> Option<&Chain> {
+        None
+    }
+
+    /// True if the program ends here.
+    fn ends(&self) -> bool {
+        false
+    }
+
     /// How it begins or ends a counted loop, if it does.
     fn counted(&self) -> Option<Counted> {
         None
@@ -307,6 +320,8 @@ pub struct Tape {
     pub touched: Touched,
     /// What each slot held last, for listings: kind and lanes.
     pub shapes: Vec<(Kind, u32)>,
+    /// How neighbouring programs run as one stretch, where they can.
+    pub stretch: Option<Stretch>,
 }
 
 impl Inst {

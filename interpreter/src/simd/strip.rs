@@ -160,6 +160,11 @@ impl<'a> Window<'a> {
     pub fn lanes(&self) -> Range<usize> {
         self.first..self.last
     }
+
+    /// The same lanes at another place.
+    pub fn at<'b>(&self, span: Span<'b>, stream: bool) -> Window<'b> {
+        Window::new(span, self.held, self.first..self.last, self.other, stream)
+    }
 }
 
 /// A second operand.

@@ -40,7 +40,7 @@ type Reaches = [Option<Reach>; MAX_PLACED];
 
 impl Chain {
     /// True if something goes along with the lanes.
-    fn is_followed(&self, machine: &Machine<'_>) -> bool {
+    pub fn is_followed(&self, machine: &Machine<'_>) -> bool {
         let ordered = machine.ordered.is_some() || machine.context.memory.compare.is_some();
         machine.taint.is_active() || machine.exact.is_active() || ordered && !self.placed.is_empty()
     }
@@ -144,6 +144,10 @@ impl Step for Chain {
             }
         }
         Ok(Flow::Next)
+    }
+
+    fn chain(&self) -> Option<&Chain> {
+        Some(self)
     }
 
     fn effect(&self) -> Effect {

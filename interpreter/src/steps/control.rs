@@ -276,6 +276,10 @@ impl Step for Again {
 struct End;
 
 impl Step for End {
+    fn ends(&self) -> bool {
+        true
+    }
+
     fn run(&self, _: &Inst, _: &mut Machine<'_>) -> Result<Flow, Stop> {
         Ok(Flow::Done)
     }

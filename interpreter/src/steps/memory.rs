@@ -2,6 +2,7 @@
 
 pub mod block;
 pub mod placed;
+pub mod row;
 pub mod wide;
 
 use crate::access::{self, Access};

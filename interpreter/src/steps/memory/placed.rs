@@ -10,13 +10,14 @@
 
 use crate::access::Piece;
 use crate::forms::Sum;
-use crate::frame::{Frame, Provenance, Tensor, Tile, sign_extend};
+use crate::frame::{Frame, Provenance, Slot, Tensor, Tile, sign_extend};
 use crate::hunt;
 use crate::kind::{Kind, Lane};
 use crate::machine::{Flow, Machine, Stop};
 use crate::print;
 use crate::races::Touch;
 use crate::steps::atomic;
+use crate::steps::memory::row::Placed;
 use crate::steps::strip::{self, Link};
 use crate::tape::{Code, Effect, Inst, Step};
 use crate::tensor_memory::Shared;
@@ -33,8 +34,14 @@ pub struct Value {
 }
 
 impl Value {
+    /// How much it grows where a scalar does by one.
+    pub(super) fn factor(&self, inst: &Inst, scalar: Slot) -> i64 {
+        let terms = self.terms.iter().filter(|term| inst.ins[term.0] == scalar);
+        terms.fold(0, |sum, term| sum.wrapping_add(term.2))
+    }
+
     #[inline]
-    fn now(&self, inst: &Inst, frame: &Frame) -> i64 {
+    pub(super) fn now(&self, inst: &Inst, frame: &Frame) -> i64 {
         let mut sum = self.base;
         for &(operand, bytes, factor) in &self.terms {
             let slot = inst.ins[operand];
@@ -86,8 +93,8 @@ pub struct Rectangle {
     pub allocation: usize,
     /// Byte of the first active lane.
     pub offset: usize,
-    rows: Range<usize>,
-    columns: Range<usize>,
+    pub(super) rows: Range<usize>,
+    pub(super) columns: Range<usize>,
 }
 
 /// The bytes that an access touches, and which lanes are where.
@@ -103,120 +110,6 @@ pub struct Reach {
     end: usize,
     /// It stores.
     pub writes: bool,
-}
-
-/// Active lanes that are neighbours in memory, as they are in the tile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
-    /// Where they lie.
-    pub allocation: usize,
-    /// Byte of the first one.
-    pub offset: usize,
-    /// The first one.
-    pub first: usize,
-    /// One past the last one.
-    pub last: usize,
-    /// Bytes of each.
-    elem: usize,
-}
-
-impl Row {
-    /// No lanes.
-    pub const EMPTY: Row = Row {
-        allocation: 0,
-        offset: 0,
-        first: 0,
-        last: 0,
-        elem: 1,
-    };
-
-    /// Bytes from the first to the last.
-    #[inline(always)]
-    pub fn bytes(&self) -> usize {
-        (self.last - self.first) * self.elem
-    }
-
-    /// As [`Reach::is_apart`].
-    #[inline]
-    pub fn is_apart(&self, other: &Row) -> bool {
-        let behind = |a: &Row, b: &Row| a.offset + a.bytes() <= b.offset;
-        self.allocation != other.allocation || behind(self, other) || behind(other, self) || self == other
-    }
-}
-
-/// A load or store that goes strip by strip.
-#[derive(Debug, Clone)]
-pub struct Placed {
-    /// Where.
-    pub place: Place,
-    /// Kind of the elements.
-    pub kind: Kind,
-    /// It stores.
-    pub writes: bool,
-    /// The first operand is what lanes are that are not active; else they are zero.
-    pub other: bool,
-    /// Lanes that are not active have a value, or never matter.
-    pub quiet: bool,
-}
-
-impl Placed {
-    /// The active lanes, if all of them are beyond doubt, and neighbours in memory as in the tile.
-    #[inline]
-    pub fn row(&self, inst: &Inst, machine: &Machine<'_>) -> Option<Row> {
-        let (place, elem) = (&self.place, self.kind.bytes());
-        let found = place.rectangle(inst, machine, elem, self.writes)?;
-        let (rows, columns) = (&found.rows, &found.columns);
-        let width = place.columns;
-        let lanes = match found.is_empty() {
-            true => 0..0,
-            false if place.rows == 1 => columns.clone(),
-            false if !place.turned && columns.len() == width && place.stride == width * elem => {
-                rows.start * width..rows.end * width
-            }
-            false => return None,
-        };
-        let whole = self.writes || self.quiet || lanes.len() == place.rows * width;
-        whole.then_some(Row {
-            allocation: found.allocation,
-            offset: found.offset,
-            first: lanes.start,
-            last: lanes.end,
-            elem,
-        })
-    }
-
-    /// What is to be known of the access before its lanes are done.
-    #[inline]
-    pub fn begin(&self, inst: &Inst, machine: &mut Machine<'_>, row: &Row) {
-        atomic::flush_before_tensor(machine, self.place.tensor);
-        let bytes = row.bytes();
-        if self.writes {
-            machine.wrote = true;
-            if let Some(log) = &mut machine.sink.written[row.allocation]
-                && bytes > 0
-            {
-                log.add(row.offset as u64, (row.offset + bytes) as u64);
-            }
-        } else {
-            machine.expect(inst.at, row.allocation, row.offset, bytes);
-        }
-        let context = machine.context;
-        let memory = &context.memory;
-        if bytes > 0 && memory.races.watched.contains(row.allocation) {
-            let piece = Piece {
-                lane: 0,
-                count: row.last - row.first,
-                allocation: row.allocation,
-                tensor: self.place.tensor,
-                offset: row.offset,
-            };
-            let touch = if self.writes { Touch::Write } else { Touch::Read };
-            let noted = &mut machine.sink.noted;
-            memory
-                .races
-                .note(memory, noted, row.elem, piece, inst.at, touch, machine.linear);
-        }
-    }
 }
 
 impl Reach {
@@ -273,7 +166,13 @@ impl Place {
 
     /// Where the active lanes are, if all of them are beyond doubt.
     #[inline(always)]
-    fn rectangle(&self, inst: &Inst, machine: &Machine<'_>, elem: usize, writes: bool) -> Option<Rectangle> {
+    pub(super) fn rectangle(
+        &self,
+        inst: &Inst,
+        machine: &Machine<'_>,
+        elem: usize,
+        writes: bool,
+    ) -> Option<Rectangle> {
         let memory = &machine.context.memory;
         let (rows, columns) = self.active(inst, &machine.frame)?;
         let target = memory
@@ -362,7 +261,7 @@ impl Place {
 }
 
 impl Rectangle {
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.rows.is_empty() || self.columns.is_empty()
     }
 

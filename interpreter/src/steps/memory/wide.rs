@@ -8,7 +8,8 @@ use crate::kind::{Kind, Lane};
 use crate::machine::{Flow, Machine, Stop};
 use crate::num::float::{Bf16, F16, StoredFloat};
 use crate::simd;
-use crate::steps::memory::placed::{Placed, PlacedLoad, Reach, Rectangle, is_followed};
+use crate::steps::memory::placed::{PlacedLoad, Reach, Rectangle, is_followed};
+use crate::steps::memory::row::Placed;
 use crate::steps::strip::{self, Link};
 use crate::tape::{Code, Effect, Inst, Step};
 
