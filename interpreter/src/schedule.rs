@@ -226,8 +226,7 @@ fn parallel(context: &Context<'_>, programs: Range<u64>, cut: &Cut, progress: &(
         }
     };
     let workers = threads.min(programs.end.saturating_sub(programs.start));
-    // This thread begins before the others have woken up.
-    rayon::in_place_scope(|scope| {
+    rayon::scope(|scope| {
         (1..workers).for_each(|_| scope.spawn(|_| work()));
         work();
     });
