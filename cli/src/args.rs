@@ -226,7 +226,7 @@ pub struct RunOptions {
     /// Threads to run programs on [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
-    /// Stop a program after this many operations
+    /// Stop a program that goes on after so many operations: asked where a loop begins again
     #[arg(long, value_name = "N", default_value_t = 100_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub max_steps: u64,
     /// Report at most this many findings per launch
@@ -381,7 +381,7 @@ pub struct Diff {
     /// Threads to run programs on [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
-    /// Stop a program after this many operations
+    /// Stop a program that goes on after so many operations: asked where a loop begins again
     #[arg(long, value_name = "N", default_value_t = 100_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub max_steps: u64,
     /// Which findings count.
@@ -460,7 +460,7 @@ pub struct Debug {
     /// Megabytes for snapshots, from which going back begins
     #[arg(long, value_name = "MB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub history: u64,
-    /// Stop a program after this many operations
+    /// Stop a program that goes on after so many operations: asked where a loop begins again
     #[arg(long, value_name = "N", default_value_t = 100_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub max_steps: u64,
     /// Where kernels are.

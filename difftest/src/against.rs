@@ -6,7 +6,8 @@
 use tilescope_diagnostics::{Error, Result, Severity};
 use tilescope_launch::{Memory, Role, Tensor};
 
-use crate::compare::compare;
+use crate::bounds::{between, given, widened};
+use crate::compare::compare_in;
 use crate::failure::Relation;
 use crate::judge::{Bench, Judged, Subject, outputs};
 use crate::relations::exact;
@@ -39,11 +40,12 @@ impl Bench<'_> {
             &other.bench.fresh(other.subject)?,
             other.words,
         )?;
+        let given = given(subject, &before);
         drop(before);
-        let Some(mine) = self.side(subject, "", &mut judged)? else {
+        let Some((memory, mine)) = self.side(subject, "", &mut judged)? else {
             return Ok(judged);
         };
-        let Some(their) = other.bench.side(other.subject, other.words, &mut judged)? else {
+        let Some((other_memory, their)) = other.bench.side(other.subject, other.words, &mut judged)? else {
             return Ok(judged);
         };
         for mine in &mine {
@@ -51,9 +53,9 @@ impl Bench<'_> {
                 continue;
             };
             let paths = ("here", other.words);
-            let compared = compare(&mine.tensor, paths, &mine.got, &their.got, |i| {
-                (mine.error[i] + their.error[i]).max(self.asked(their.got[i]))
-            });
+            let bound = |i: usize| widened(between(mine, their, i, given), self.asked(their.got[i]));
+            let (here, there) = ((&mine.tensor, &memory), (&their.tensor, &other_memory));
+            let compared = compare_in(paths, here, there, bound);
             if judged.take(Relation::Against, compared, subject.kernel()) {
                 break;
             }
@@ -62,7 +64,12 @@ impl Bench<'_> {
     }
 
     /// What one file's kernels store, with their bounds; none where the checks find errors.
-    fn side(&self, subject: &Subject, words: &str, judged: &mut Judged) -> Result<Option<Vec<Bounded>>> {
+    fn side(
+        &self,
+        subject: &Subject,
+        words: &str,
+        judged: &mut Judged,
+    ) -> Result<Option<(Memory, Vec<Bounded>)>> {
         let (memory, mut findings, interrupted) = self.run(subject, self.checking())?;
         judged.interrupted |= interrupted;
         if findings.iter().any(|f| f.severity == Severity::Error) {
@@ -93,7 +100,7 @@ impl Bench<'_> {
         let missing = missing.filter(|tensor| bounded.iter().all(|b| b.tensor.name != tensor.name));
         let missing: Vec<Bounded> = missing.map(|tensor| exact(tensor, &memory)).collect();
         bounded.extend(missing);
-        Ok(Some(bounded))
+        Ok(Some((memory, bounded)))
     }
 
     pub(crate) fn fresh(&self, subject: &Subject) -> Result<Memory> {

@@ -60,7 +60,9 @@ impl Bench<'_> {
         };
         match (relation, other) {
             (Relation::Checks, _) => return self.explain(subject, finding),
-            (Relation::There, Some(other)) => return other.bench.explain(other.subject, finding),
+            (Relation::There | Relation::ChecksOfChoice, Some(other)) => {
+                return other.bench.explain(other.subject, finding);
+            }
             _ => {}
         }
         let Some((tensor, element)) = element_of(finding) else {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use tilescope_launch::Tensor;
+use tilescope_diagnostics::Value;
+use tilescope_launch::{Memory, Tensor};
+use tilescope_oracle::Numbers;
 
 /// Elements in which two paths differ by more than they may.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +16,7 @@ pub struct Difference {
     /// Index of the worst element.
     pub index: Vec<i64>,
     /// Its value on each path.
-    pub values: (f64, f64),
+    pub values: (Value, Value),
     /// How far they may be apart there.
     pub bound: f64,
     /// How many differ, of all.
@@ -90,17 +92,59 @@ pub fn compare(
             worst = Some((excess, i));
         }
     }
-    let difference = worst.map(|(_, i)| Difference {
+    let difference = worst.map(|(_, i)| {
+        let values = (Value::Float(got[i]), Value::Float(wanted[i]));
+        differs(tensor, paths, (i, values, bounds(i)), (&wrong, got.len()))
+    });
+    (difference, Tightness([(tensor.name.clone(), fit)].into()))
+}
+
+fn differs(
+    tensor: &Tensor,
+    paths: (&str, &str),
+    (i, values, bound): (usize, (Value, Value), f64),
+    (wrong, total): (&[usize], usize),
+) -> Difference {
+    Difference {
         tensor: tensor.clone(),
         paths: (paths.0.to_string(), paths.1.to_string()),
         index: unravel(i, &tensor.shape),
-        values: (got[i], wanted[i]),
-        bound: bounds(i),
+        values,
+        bound,
         count: wrong.len(),
-        total: got.len(),
-        map: map(&wrong, &tensor.shape),
-    });
-    (difference, Tightness([(tensor.name.clone(), fit)].into()))
+        total,
+        map: map(wrong, &tensor.shape),
+    }
+}
+
+/// Compares an output in two memories, of the same shape in both: floats as [`compare`] does, integers of which the bound is 0 as
+/// integers, whatever their size.
+pub(crate) fn compare_in(
+    paths: (&str, &str),
+    (tensor, mine): (&Tensor, &Memory),
+    (other, their): (&Tensor, &Memory),
+    bounds: impl Fn(usize) -> f64,
+) -> (Option<Difference>, Tightness) {
+    let of = |tensor, memory| Numbers::of(tensor, memory, usize::MAX);
+    let (Ok(mine), Ok(their)) = (of(tensor, mine), of(other, their)) else {
+        return (None, Tightness::default());
+    };
+    if let (Numbers::Int(mine), Numbers::Int(their)) = (&mine, &their) {
+        let pairs = mine.iter().zip(their).enumerate();
+        let wrong = pairs.filter(|&(i, (a, b))| a != b && bounds(i) == 0.0);
+        let wrong: Vec<(usize, (i128, i128))> = wrong.map(|(i, (&a, &b))| (i, (a, b))).collect();
+        let worst = wrong
+            .iter()
+            .max_by_key(|&&(i, (a, b))| (a.abs_diff(b), std::cmp::Reverse(i)));
+        if let Some(&(i, (a, b))) = worst {
+            let places: Vec<usize> = wrong.iter().map(|&(i, _)| i).collect();
+            let values = (Value::Int(a), Value::Int(b));
+            let difference = differs(tensor, paths, (i, values, 0.0), (&places, mine.len()));
+            return (Some(difference), Tightness::default());
+        }
+    }
+    let floats = |numbers: Numbers| numbers.into_f64().into_iter().collect::<Vec<f64>>();
+    compare(tensor, paths, &floats(mine), &floats(their), bounds)
 }
 
 fn unravel(mut position: usize, shape: &[i64]) -> Vec<i64> {

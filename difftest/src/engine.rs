@@ -8,11 +8,11 @@ use tilescope_diagnostics::{Check, Error, Finding, Result, Severity};
 use tilescope_ir::{FuncId, OpId};
 use tilescope_launch::Memory;
 use tilescope_launch::fault::Line;
-use tilescope_oracle::{Numbers, Rule};
 
-use crate::compare::compare;
+use crate::bounds::{engine_bound, widened};
+use crate::compare::{compare, compare_in};
 use crate::failure::{Failure, On, Relation};
-use crate::judge::{Bench, Judged, Ran, Subject, accumulation, outputs, widened};
+use crate::judge::{Bench, Judged, Ran, Subject};
 use crate::relations::numbers;
 
 /// Something that runs kernels. One case after the other; what it keeps between them is its own affair.
@@ -132,7 +132,15 @@ impl Bench<'_> {
             return Ok(());
         }
         for &engine in self.engines {
-            let warps = engine.warps();
+            // Not the launch's own number.
+            let own = |warps: &u32| {
+                subject
+                    .bound
+                    .launches
+                    .iter()
+                    .all(|l| l.options.num_warps == *warps)
+            };
+            let warps: Vec<u32> = engine.warps().iter().copied().filter(|w| !own(w)).collect();
             let drawn = (seed as usize)
                 .checked_rem(warps.len())
                 .and_then(|at| warps.get(at));
@@ -179,7 +187,13 @@ impl Bench<'_> {
         }
         match &ran.bounded {
             Some(_) => self.within_bounds(subject, ran, run, &memory, judged),
-            None => return self.near_interpreter(subject, ran, run, &memory, judged),
+            None => {
+                return self.near(
+                    ((subject, &ran.memory), (subject, &memory)),
+                    (run.relation(), &format!("on {}", run.words())),
+                    judged,
+                );
+            }
         }
         Ok(())
     }
@@ -193,47 +207,22 @@ impl Bench<'_> {
         judged: &mut Judged,
     ) {
         for bounded in ran.bounded.iter().flatten() {
-            let got = numbers(&bounded.tensor, memory);
-            let compared = compare(
-                &bounded.tensor,
-                (&run.words(), "float64 twin"),
-                &got,
-                &bounded.wide,
-                |i| widened(bounded.error[i], self.asked(bounded.wide[i])),
-            );
+            let tensor = &bounded.tensor;
+            let paths = (&*run.words(), "float64 twin");
+            let got = numbers(tensor, memory);
+            let compared = match tensor.dtype.is_float() {
+                true => compare(tensor, paths, &got, &bounded.wide, |i| {
+                    let bound = engine_bound(bounded, got[i], i, ran.given);
+                    widened(bound, self.asked(bounded.wide[i]))
+                }),
+                // Where no float decides them the twin has the interpreter's integers.
+                false => compare_in(paths, (tensor, memory), (tensor, &ran.memory), |i| {
+                    bounded.error[i]
+                }),
+            };
             if judged.take(run.relation(), compared, subject.kernel()) {
                 return;
             }
         }
-    }
-
-    /// Where there is no twin: the tolerance of the output's type.
-    fn near_interpreter(
-        &self,
-        subject: &Subject,
-        ran: &Ran,
-        run: &Run<'_>,
-        memory: &Memory,
-        judged: &mut Judged,
-    ) -> Result<()> {
-        let too_large = |why: String| Error::unsupported(format!("cannot compare the outputs: {why}"));
-        for tensor in outputs(subject) {
-            let got = Numbers::of(tensor, memory, usize::MAX).map_err(too_large)?;
-            let wanted = Numbers::of(tensor, &ran.memory, usize::MAX).map_err(too_large)?;
-            let rule = Rule {
-                dtype: tensor.dtype,
-                accumulation: accumulation(subject),
-                rtol: None,
-                atol: None,
-            };
-            let mismatch = tilescope_oracle::compare(&got, &wanted, rule).map_err(too_large)?;
-            if let Some(mismatch) = mismatch {
-                let mut failure = Failure::of_mismatch(mismatch, subject.kernel(), tensor);
-                failure.relation = run.relation();
-                judged.failure = Some(failure.said_of(&run.words()));
-                return Ok(());
-            }
-        }
-        Ok(())
     }
 }

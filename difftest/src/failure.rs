@@ -31,6 +31,8 @@ pub enum Relation {
     Against,
     /// The interpreter's checks, of that other file.
     There,
+    /// The interpreter's checks, where the tunable parameter has its other value.
+    ChecksOfChoice,
 }
 
 /// A case that is wrong.
@@ -73,11 +75,14 @@ pub(crate) fn worst(finding: &mut Finding, difference: &Difference, may: &str) {
     finding.tensor = Some(tensor_ref(&difference.tensor));
     finding.element = Some(difference.index.clone());
     finding.operands = vec![
-        (difference.paths.0.clone(), Value::Float(difference.values.0)),
-        (difference.paths.1.clone(), Value::Float(difference.values.1)),
+        (difference.paths.0.clone(), difference.values.0),
+        (difference.paths.1.clone(), difference.values.1),
         (String::from(may), Value::Float(difference.bound)),
     ];
-    let ulps = ulps(difference.tensor.dtype, difference.values);
+    let ulps = match difference.values {
+        (Value::Float(a), Value::Float(b)) => ulps(difference.tensor.dtype, (a, b)),
+        _ => None,
+    };
     finding
         .operands
         .extend(ulps.map(|ulps| (String::from("units in the last place apart"), Value::Int(ulps))));
@@ -165,7 +170,7 @@ impl Failure {
             difference: None,
             on: None,
         };
-        failure.said_of(engine)
+        failure.said_of(&format!("on {engine}"))
     }
 
     /// A kernel was stopped by an engine, or did not end there.
@@ -183,10 +188,10 @@ impl Failure {
         }
     }
 
-    /// The same, with the engine's name before what was found.
-    pub(crate) fn said_of(mut self, engine: &str) -> Failure {
+    /// The same, with these words before what was found.
+    pub(crate) fn said_of(mut self, words: &str) -> Failure {
         for finding in &mut self.findings {
-            finding.message = format!("on {engine}: {}", finding.message);
+            finding.message = format!("{words}: {}", finding.message);
         }
         self
     }
@@ -220,7 +225,7 @@ fn help(relation: Relation) -> &'static str {
             "a load whose mask is off leaves its lanes undefined: give it `other=`, or leave those lanes out of what follows"
         }
         Relation::Against => "one of the two is wrong, or both are: `[expect]` says which",
-        Relation::Checks | Relation::There | Relation::Expected => {
+        Relation::Checks | Relation::There | Relation::ChecksOfChoice | Relation::Expected => {
             "the places tell: one block points to its mask, all elements to the formula or a stride"
         }
     }

@@ -17,10 +17,13 @@ use std::sync::atomic::AtomicBool;
 
 use tilescope_diagnostics::{CheckSet, Error, Finding, Result, Severity};
 use tilescope_interpreter::{Control, Lowering, Options, Prepared};
-use tilescope_ir::{Elem, FuncId, OpCode, Type, VerifiedModule};
-use tilescope_launch::{Bound, Dtype, Files, LaunchFile, Memory, NoFiles, Oracle, Role, Tensor};
+use tilescope_ir::{FuncId, VerifiedModule};
+use tilescope_launch::{Bound, Files, LaunchFile, Memory, NoFiles, Oracle, Role, Tensor};
 use tilescope_oracle::{Accumulation, Expectation, Numbers, References, Rule, expectations};
 
+use crate::bounds::{
+    Given, adds_narrowly, as_wide_sums, expected_bound, given, largest, twin_bound, widened,
+};
 use crate::compare::{Difference, Tightness, compare};
 use crate::engine::Engine;
 use crate::failure::{Failure, Relation};
@@ -109,14 +112,8 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Inputs up to this size must not overflow on the way to a result that is finite.
-const MODERATE: f64 = 1024.0;
-
-/// What an overflow on the way may change, of the largest element of the output, where inputs are moderate.
-const LOST: f64 = 0.05;
-
-/// Of an expected value: what its own computation in float64 may have lost.
-const ORACLE_ROUNDING: f64 = 1.0 / (1u64 << 40) as f64;
+/// What is said of a kernel that adds up in 16 bits.
+const NARROW: &str = "the kernel adds up in a type of 16 bits, and is judged as if it added in float32: keep the sum in float32, and round it once";
 
 /// What a case gave.
 #[derive(Debug, Default)]
@@ -178,6 +175,8 @@ pub(crate) struct Ran {
     pub memory: Memory,
     /// All outputs, where there is a twin.
     pub bounded: Option<Vec<Bounded>>,
+    /// What it was given.
+    pub given: Given,
 }
 
 impl Subject {
@@ -212,13 +211,17 @@ impl Bench<'_> {
             self.same_bits(subject, &memory)?;
         }
         let bounded = self.bounded(subject, &memory, &mut judged)?;
-        let ran = Ran { memory, bounded };
+        let ran = Ran {
+            memory,
+            bounded,
+            given,
+        };
         if self.paths.twin {
-            self.against_twin(subject, &ran, given, &mut judged);
+            self.against_twin(subject, &ran, &mut judged);
         }
         for expectation in &expected {
             if !judged.ended() {
-                self.against_expected(subject, expectation, &ran, given, &mut judged)?;
+                self.against_expected(subject, expectation, &ran, &mut judged)?;
             }
         }
         if !judged.ended() {
@@ -242,8 +245,10 @@ impl Bench<'_> {
     }
 
     /// Every output near its twin. A kernel that adds up in a type of 16 bits is judged as one that does in f32.
-    fn against_twin(&self, subject: &Subject, ran: &Ran, given: Given, judged: &mut Judged) {
-        let narrow = given == Given::Moderate && subject.kernels.iter().any(|(m, _)| adds_narrowly(m));
+    fn against_twin(&self, subject: &Subject, ran: &Ran, judged: &mut Judged) {
+        let given = ran.given;
+        let narrow = adds_narrowly(subject.kernels.iter().map(|(module, _)| &**module));
+        let narrow = narrow.filter(|_| given == Given::Moderate);
         for bounded in ran.bounded.iter().flatten() {
             let largest = largest(bounded);
             let compared = compare(
@@ -254,13 +259,20 @@ impl Bench<'_> {
                 |i| {
                     let asked = self.asked(bounded.wide[i]);
                     let bound = twin_bound(bounded, i, given, largest);
-                    match narrow && bounded.tensor.dtype.is_float() && bound.is_finite() {
-                        true => bound.min(as_wide_sums(bounded, i, largest)).max(asked),
-                        false => widened(bound, asked),
+                    match narrow.filter(|_| bounded.tensor.dtype.is_float() && bound.is_finite()) {
+                        Some(roundings) => {
+                            let wide = as_wide_sums(bounded, i, largest, roundings);
+                            bound.min(wide).max(asked)
+                        }
+                        None => widened(bound, asked),
                     }
                 },
             );
             if judged.take(Relation::Twin, compared, subject.kernel()) {
+                let finding = judged.failure.as_mut().and_then(|f| f.findings.first_mut());
+                if let Some(finding) = finding.filter(|_| narrow.is_some()) {
+                    finding.help = Some(String::from(NARROW));
+                }
                 return;
             }
         }
@@ -409,11 +421,14 @@ impl Bench<'_> {
         subject: &Subject,
         expectation: &Expectation,
         ran: &Ran,
-        given: Given,
         judged: &mut Judged,
     ) -> Result<()> {
         let tensor = &expectation.tensor;
         let kernel = subject.kernel();
+        // What a kernel makes of NaN and infinities in its data is its own affair: an index of the largest, say.
+        if ran.given == Given::Special && !tensor.dtype.is_float() {
+            return Ok(());
+        }
         let too_large = |why: String| Error::unsupported(format!("cannot compare the outputs: {why}"));
         // Integers are compared as integers, unless floats decide some of them.
         let mut bounded = ran.bounded.iter().flatten();
@@ -441,7 +456,7 @@ impl Bench<'_> {
         let (rtol, atol) = (expectation.rtol.unwrap_or(0.0), expectation.atol.unwrap_or(0.0));
         let compared = compare(tensor, ("interpreter", "expected"), &bounded.got, &wanted, |i| {
             let asked = self.asked(wanted[i]).max(atol + rtol * wanted[i].abs());
-            widened(expected_bound(bounded, i, wanted[i], given), asked)
+            widened(expected_bound(bounded, i, wanted[i], ran.given), asked)
         });
         judged.take(Relation::Expected, compared, kernel);
         Ok(())
@@ -463,122 +478,4 @@ pub(crate) fn accumulation(subject: &Subject) -> Accumulation {
         (Accumulation::Sums, _) | (_, Accumulation::Sums) => Accumulation::Sums,
         (Accumulation::None, Accumulation::None) => Accumulation::None,
     })
-}
-
-/// What the floats are like that a kernel is given.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
-enum Given {
-    /// At most [`MODERATE`].
-    Moderate,
-    Finite,
-    /// Some are NaN or infinite.
-    Special,
-}
-
-fn given(subject: &Subject, memory: &Memory) -> Given {
-    let tensors = subject.bound.tensors().iter();
-    let floats = tensors.filter(|t| t.dtype.is_float() && !t.uninit);
-    let mut largest = 0.0f64;
-    for tensor in floats {
-        let numbers = Numbers::of(tensor, memory, usize::MAX).map(Numbers::into_f64);
-        for number in numbers.iter().flatten() {
-            largest = if number.is_nan() {
-                f64::INFINITY
-            } else {
-                largest.max(number.abs())
-            };
-        }
-    }
-    match largest {
-        ..=MODERATE => Given::Moderate,
-        f64::INFINITY => Given::Special,
-        _ => Given::Finite,
-    }
-}
-
-/// A bound, made as wide as was asked for; one that says nothing stays so.
-pub(crate) fn widened(bound: f64, asked: f64) -> f64 {
-    match bound.is_nan() {
-        true => bound,
-        false => bound.max(asked),
-    }
-}
-
-/// How far a result may be off that was summed in f32 and rounded to the output's type once.
-fn as_wide_sums(bounded: &Bounded, i: usize, largest: f64) -> f64 {
-    let unit = match bounded.tensor.dtype {
-        Dtype::F16 => 1.0 / 2048.0,
-        Dtype::BF16 => 1.0 / 256.0,
-        _ => 0.0,
-    };
-    1.01 * unit * bounded.wide[i].abs() + 1e-5 * largest + unit * 1e-4
-}
-
-/// True if a kernel adds up floats of 16 bits: in a loop, or by a reduction.
-fn adds_narrowly(module: &VerifiedModule) -> bool {
-    let narrow = |ty: Type| {
-        let number = ty.elem().and_then(Elem::scalar);
-        number.is_some_and(|number| number.is_float() && number.bits() == 16)
-    };
-    module.funcs.iter().any(|(_, f)| {
-        f.ops.iter().any(|(_, op)| {
-            let sums = || {
-                let blocks = op.regions.iter().flat_map(|&region| &f.regions[region].blocks);
-                let mut ops = blocks.flat_map(|&block| &f.blocks[block].ops);
-                ops.any(|&op| matches!(f.ops[op].code, OpCode::AddF | OpCode::Dot))
-            };
-            let carries = matches!(op.code, OpCode::For | OpCode::Reduce | OpCode::Scan);
-            carries && op.results.iter().any(|&v| narrow(f.ty(v))) && sums()
-        })
-    })
-}
-
-/// How far an output may be from its twin. Where a kernel's numbers overflow on the way, nothing is known of what
-/// follows; but moderate inputs have no reason to, unless it makes no difference (the sigmoid of a large number).
-fn twin_bound(bounded: &Bounded, i: usize, given: Given, largest: f64) -> f64 {
-    if overflows(bounded, i, bounded.wide[i], given) {
-        return 0.0;
-    }
-    let lost = given == Given::Moderate && bounded.error[i] == f64::INFINITY;
-    match lost && bounded.got[i].is_finite() && bounded.wide[i].is_finite() {
-        true => LOST * bounded.wide[i].abs().max(largest) + slight(bounded.tensor.dtype),
-        false => bounded.error[i],
-    }
-}
-
-/// What is as good as zero where infinities on the way make zero.
-fn slight(dtype: Dtype) -> f64 {
-    match dtype {
-        Dtype::F64 | Dtype::F32 => 1e-30,
-        _ => 1e-3,
-    }
-}
-
-/// The largest finite magnitude that an output should have.
-fn largest(bounded: &Bounded) -> f64 {
-    let numbers = bounded.wide.iter().filter(|x| x.is_finite());
-    numbers.fold(0.0f64, |most, x| most.max(x.abs()))
-}
-
-/// The same from what is expected. What a kernel makes of NaN and infinities in its data is its own affair: there only
-/// elements are judged that are numbers both for the twin and for what is expected.
-fn expected_bound(bounded: &Bounded, i: usize, wanted: f64, given: Given) -> f64 {
-    if overflows(bounded, i, wanted, given) {
-        return 0.0;
-    }
-    match given == Given::Special && (bounded.wide[i].is_finite() != wanted.is_finite()) {
-        true => f64::INFINITY,
-        false => bounded.error[i] + wanted.abs() * ORACLE_ROUNDING,
-    }
-}
-
-fn overflows(bounded: &Bounded, i: usize, right: f64, given: Given) -> bool {
-    let overflows = given == Given::Moderate && !bounded.got[i].is_finite() && right.is_finite();
-    overflows && representable(bounded, right)
-}
-
-/// True for a number well within the output's type.
-fn representable(bounded: &Bounded, number: f64) -> bool {
-    let dtype = bounded.tensor.dtype;
-    dtype.is_float() && dtype.decode_float(dtype.encode_float(2.0 * number)).is_finite()
 }

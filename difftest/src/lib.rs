@@ -11,6 +11,7 @@
 
 mod against;
 mod bisect;
+mod bounds;
 pub mod case;
 mod compare;
 mod engine;

@@ -1,19 +1,23 @@
 //! Relations that need no second path: what an output must not depend on.
 //!
 //! - the value of a tunable parameter, and the order of the programs: within the bounds of both runs;
-//! - what lies in padding, between the elements of a view and around it, and what lanes hold that nothing gave a value: bit by
-//!   bit.
+//! - what lies in padding, between the elements of a view and around it, and what lanes hold that nothing gave a value: the same
+//!   numbers.
 
-use tilescope_diagnostics::{CheckSet, Result, Severity};
+use tilescope_diagnostics::{CheckSet, Error, Result, Severity};
 use tilescope_interpreter::poison::Poison;
 use tilescope_interpreter::{Options, Prepared, Which};
 use tilescope_launch::{Memory, Tensor};
-use tilescope_oracle::Numbers;
+use tilescope_oracle::{Numbers, Rule};
 
-use crate::compare::compare;
-use crate::failure::Relation;
-use crate::judge::{Bench, Judged, Ran, Subject, outputs};
+use crate::bounds::{between, widened};
+use crate::compare::compare_in;
+use crate::failure::{Failure, Relation};
+use crate::judge::{Bench, Judged, Ran, Subject, accumulation, outputs};
 use crate::twin::Bounded;
+
+/// Bytes of storage whose padding is filled, at the most: rows may lie gigabytes apart, in memory that is never touched.
+pub(crate) const MOST_PADDED: usize = 1 << 28;
 
 impl Bench<'_> {
     /// The same case with another value of a tunable parameter.
@@ -24,7 +28,6 @@ impl Bench<'_> {
         (other, words): (&Subject, &str),
         judged: &mut Judged,
     ) -> Result<()> {
-        let Some(mine) = &ran.bounded else { return Ok(()) };
         let (memory, findings, interrupted) = self.run(other, self.checking())?;
         if interrupted {
             judged.interrupted = true;
@@ -32,19 +35,31 @@ impl Bench<'_> {
         }
         if findings.iter().any(|f| f.severity == Severity::Error) {
             judged.found(findings);
+            if let Some(failure) = &mut judged.failure {
+                failure.relation = Relation::ChecksOfChoice;
+            }
             return Ok(());
         }
+        let Some(mine) = &ran.bounded else {
+            let sides = ((subject, &ran.memory), (other, &memory));
+            return self.near(sides, (Relation::Choice, &format!("with {words}")), judged);
+        };
         let Some(their) = self.bounded(other, &memory, judged)? else {
             return Ok(());
         };
         for mine in mine {
             let their = their.iter().find(|their| their.tensor.name == mine.tensor.name);
-            let Some(their) = their.filter(|their| their.got.len() == mine.got.len()) else {
+            let Some(their) = their.filter(|their| their.tensor.shape == mine.tensor.shape) else {
+                let name = &mine.tensor.name;
+                judged.note(format!("`{name}` has another shape with {words}: not compared"));
                 continue;
             };
-            let compared = compare(&mine.tensor, ("as drawn", words), &mine.got, &their.got, |i| {
-                mine.error[i] + their.error[i]
-            });
+            let compared = compare_in(
+                ("as drawn", words),
+                (&mine.tensor, &ran.memory),
+                (&their.tensor, &memory),
+                |i| widened(between(mine, their, i, ran.given), self.asked(their.got[i])),
+            );
             if judged.take(Relation::Choice, compared, subject.kernel()) {
                 break;
             }
@@ -60,7 +75,6 @@ impl Bench<'_> {
         seed: u64,
         judged: &mut Judged,
     ) -> Result<()> {
-        let Some(mine) = &ran.bounded else { return Ok(()) };
         let mut memory = subject.bound.allocate(self.files, self.limit)?;
         for ((module, kernel), launch) in subject.kernels.iter().zip(&subject.bound.launches) {
             let which = Which {
@@ -77,17 +91,55 @@ impl Bench<'_> {
                 return Ok(());
             }
         }
+        let paths = ("in program order", "in another order");
+        let Some(mine) = &ran.bounded else {
+            let sides = ((subject, &ran.memory), (subject, &memory));
+            return self.near(sides, (Relation::Order, paths.1), judged);
+        };
         for mine in mine {
-            let their = numbers(&mine.tensor, &memory);
-            let compared = compare(
-                &mine.tensor,
-                ("in program order", "in another order"),
-                &mine.got,
-                &their,
-                |i| 2.0 * mine.error[i],
-            );
+            let (here, there) = ((&mine.tensor, &ran.memory), (&mine.tensor, &memory));
+            let compared = compare_in(paths, here, there, |i| {
+                widened(2.0 * mine.error[i], self.asked(mine.got[i]))
+            });
             if judged.take(Relation::Order, compared, subject.kernel()) {
                 break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where there is no twin: the outputs of two runs within the tolerance of their types, integers as they are.
+    pub(crate) fn near(
+        &self,
+        ((subject, mine), (other, their)): ((&Subject, &Memory), (&Subject, &Memory)),
+        (relation, words): (Relation, &str),
+        judged: &mut Judged,
+    ) -> Result<()> {
+        let too_large = |why: String| Error::unsupported(format!("cannot compare the outputs: {why}"));
+        let others = outputs(other);
+        for tensor in outputs(subject) {
+            let their_tensor = others.iter().find(|other| other.name == tensor.name);
+            let Some(their_tensor) = their_tensor.filter(|other| other.shape == tensor.shape) else {
+                judged.note(format!(
+                    "`{}` has another shape with {words}: not compared",
+                    tensor.name
+                ));
+                continue;
+            };
+            let got = Numbers::of(their_tensor, their, usize::MAX).map_err(too_large)?;
+            let wanted = Numbers::of(tensor, mine, usize::MAX).map_err(too_large)?;
+            let rule = Rule {
+                dtype: tensor.dtype,
+                accumulation: accumulation(subject),
+                rtol: (self.rtol > 0.0).then_some(self.rtol),
+                atol: (self.atol > 0.0).then_some(self.atol),
+            };
+            let mismatch = tilescope_oracle::compare(&got, &wanted, rule).map_err(too_large)?;
+            if let Some(mismatch) = mismatch {
+                let mut failure = Failure::of_mismatch(mismatch, subject.kernel(), tensor);
+                failure.relation = relation;
+                judged.failure = Some(failure.said_of(words));
+                return Ok(());
             }
         }
         Ok(())
@@ -104,6 +156,12 @@ impl Bench<'_> {
         let mut memory = subject.bound.allocate(self.files, self.limit)?;
         let mut any = false;
         for index in 0..memory.allocations.len() {
+            if memory.allocations[index].bytes.len() > MOST_PADDED {
+                judged.note(format!(
+                    "storage of more than {MOST_PADDED} bytes: what lies in its padding is not varied"
+                ));
+                continue;
+            }
             any |= fill_padding(subject, &mut memory, index, seed);
         }
         if !any {
@@ -162,7 +220,7 @@ pub(crate) fn poison_of(seed: u64) -> Poison {
     }
 }
 
-/// Compares the outputs of two runs, bit by bit.
+/// Compares the outputs of two runs: the same numbers, NaN being NaN.
 fn same_bits(
     subject: &Subject,
     mine: &Memory,
@@ -174,8 +232,7 @@ fn same_bits(
         if mine.gather(tensor, 0, u64::MAX) == their.gather(tensor, 0, u64::MAX) {
             continue;
         }
-        let (got, other) = (numbers(tensor, mine), numbers(tensor, their));
-        let compared = compare(tensor, paths, &got, &other, |_| 0.0);
+        let compared = compare_in(paths, (tensor, mine), (tensor, their), |_| 0.0);
         if judged.take(relation, compared, subject.kernel()) {
             break;
         }
@@ -208,7 +265,7 @@ pub(crate) fn fill_padding(subject: &Subject, memory: &mut Memory, index: usize,
     let (Some(allocation), Some(owner)) = (memory.allocations.get_mut(index), views().next()) else {
         return false;
     };
-    if allocation.deferred.is_some() {
+    if allocation.deferred.is_some() || allocation.bytes.len() > MOST_PADDED {
         return false;
     }
     let mut covered = vec![false; allocation.bytes.len()];

@@ -16,11 +16,12 @@ use tilescope_launch::fault::Line;
 use tilescope_launch::view::View;
 use tilescope_launch::{Dtype, Launch, Memory};
 
+use crate::bounds::widened;
 use crate::engine::{Dump, Engine, Watch};
 use crate::failure::On;
 use crate::fork::{Fork, Here, Place, Why, at};
 use crate::growth::{Both, Walk, number};
-use crate::judge::{Bench, Subject, widened};
+use crate::judge::{Bench, Subject};
 use crate::relations::numbers;
 use crate::stages::Watched;
 use crate::twin::Bounded;

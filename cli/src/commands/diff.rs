@@ -102,6 +102,7 @@ fn look(args: &Diff, template: &Template<'_>, against: Option<Against<'_>>) -> R
         false => Kept::of(&args.launch, args.out.as_deref())?,
     };
     let opened = template.bind(&Overrides::default())?;
+    has_what_is_asked(args, &opened)?;
     let judge = sieve(args, &opened)?;
     let sift = |launch: usize, findings: &mut Vec<Finding>| judge.sift(findings, &opened, launch);
     let other = against.map(|against| against.template.bind(&Overrides::default()));
@@ -153,6 +154,9 @@ fn look(args: &Diff, template: &Template<'_>, against: Option<Against<'_>>) -> R
             return Err(Refused(errors));
         }
     };
+    if let Some(found) = &mut outcome.found {
+        of_its_own(&space, found);
+    }
     if let Some(found) = outcome
         .found
         .as_mut()
@@ -235,6 +239,19 @@ fn look(args: &Diff, template: &Template<'_>, against: Option<Against<'_>>) -> R
     })
 }
 
+/// What the checks found with the other value of a tunable parameter is told as a case of its own.
+fn of_its_own(space: &Space, found: &mut Found<Failure>) {
+    if found.failure.relation != Relation::ChecksOfChoice {
+        return;
+    }
+    for case in [&mut found.first, &mut found.smallest] {
+        if let Some((other, _)) = space.other_choice(case) {
+            *case = other;
+        }
+    }
+    found.failure.relation = Relation::Checks;
+}
+
 /// # Errors
 /// A range whose least or largest value makes no launch, as sooner or later a case would say.
 fn ends_of_ranges(template: &Template<'_>) -> Result<(), Box<Error>> {
@@ -250,6 +267,29 @@ fn ends_of_ranges(template: &Template<'_>) -> Result<(), Box<Error>> {
             let evaluated = template.file.evaluate(&overrides);
             let note = format!("with {} = {value}, the {end} of its range", var.name);
             evaluated.map_err(|error| error.note(note))?;
+        }
+    }
+    Ok(())
+}
+
+/// # Errors
+/// A path of `--paths` that has nothing to compare with.
+fn has_what_is_asked(args: &Diff, opened: &Opened) -> Result<(), Box<Error>> {
+    let expect = &opened.bound.expect;
+    let of_file = |oracle: &Oracle| matches!(oracle, Oracle::File { .. });
+    if args.paths.contains(&Path::Reference) && expect.iter().all(|e| of_file(&e.oracle)) {
+        let error =
+            Error::input("--paths reference: the launch file expects nothing by a reference or a formula");
+        return Err(error.help("write an `[expect]`, or leave the path out"));
+    }
+    if args.paths.contains(&Path::File) {
+        if !expect.iter().any(|e| of_file(&e.oracle)) {
+            let error = Error::input("--paths file: the launch file expects nothing by a data file");
+            return Err(error.help("write an `[expect]` with a `file`, or leave the path out"));
+        }
+        if args.replay.is_some() || args.against.is_some() {
+            let error = Error::input("--paths file: data files hold for the launch as its file says it");
+            return Err(error.help("leave out --replay and --against, or the path"));
         }
     }
     Ok(())
@@ -514,6 +554,10 @@ fn summary(outcome: &Outcome<Failure>, space: &Space, args: &Diff) -> String {
             text.push_str(&format!("; {} have no bound and were not judged", fit.unknown));
         }
         text.push('\n');
+    }
+    let judged = outcome.tightness.0.values().map(|fit| fit.judged);
+    if outcome.found.is_none() && judged.sum::<u64>() == 0 {
+        text.push_str("no element was compared by a bound\n");
     }
     text
 }

@@ -172,7 +172,7 @@ fn launch_file(kernel: &str, guess: &LaunchGuess) -> String {
         .iter()
         .chain(&guess.tensors)
         .find(|arg| matches!(&arg.value, GuessedValue::Tensor { role, .. } if *role == "out"));
-    let out = out.map_or("OUTPUT", |arg| &arg.name);
+    let out = out.map_or(String::from("OUTPUT"), |arg| key(&arg.name));
     let _ = write!(
         text,
         "\n# What outputs must be, by NumPy's rules:\n# [expect]\n# {out} = {{ formula = \"…\" }}\n"
@@ -205,7 +205,7 @@ fn section(text: &mut String, name: &str, what: &str, entries: &[Guess]) {
 }
 
 fn line(entry: &Guess) -> String {
-    let name = &entry.name;
+    let name = key(&entry.name);
     match &entry.value {
         GuessedValue::Expression(expression) => format!("{name} = {}", value(expression)),
         GuessedValue::Size(size, (low, high)) => {
@@ -247,6 +247,14 @@ fn value(expression: &str) -> String {
     match is_plain {
         true => expression.to_string(),
         false => quoted(expression),
+    }
+}
+
+/// A TOML key: Python's names may have letters that must be quoted there.
+fn key(name: &str) -> String {
+    match name.bytes().all(|b| b == b'_' || b.is_ascii_alphanumeric()) {
+        true => name.to_string(),
+        false => quoted(name),
     }
 }
 

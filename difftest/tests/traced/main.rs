@@ -322,7 +322,8 @@ fn an_operation_of_attention() {
 /// What is stored is right, and something else is in the memory: every value that went into the element was compared, and agrees.
 #[test]
 fn right_values_agree() {
-    let cases: [(&str, &str, &[(&str, i64)]); 4] = [
+    type Sizes = &'static [(&'static str, i64)];
+    let cases: [(&str, &str, Sizes); 4] = [
         ("right_softmax", "softmax", &[("n_rows", 3), ("n_cols", 100)]),
         (
             "right_layer_norm",
