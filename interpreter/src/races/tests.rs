@@ -132,16 +132,19 @@ fn blocks_of_neighbouring_programs_are_one_strip() {
 #[test]
 fn only_what_several_programs_write_is_compared_until_it_differs() {
     let compare = Compare::new(vec![(1, 8, 16), (1, 20, 24), (3, 0, 4)]);
-    let wanted = |allocation, bytes| compare.wanted(allocation, bytes).collect::<Vec<_>>();
-    assert_eq!(wanted(1, 0..100), [8..16, 20..24]);
-    assert_eq!(wanted(1, 10..22), [10..16, 20..22]);
+    let wanted = |allocation, bytes| {
+        let runs = compare.wanted(allocation, bytes);
+        runs.map(|run| (run.start, run.end)).collect::<Vec<_>>()
+    };
+    assert_eq!(wanted(1, 0..100), [(8, 16), (20, 24)]);
+    assert_eq!(wanted(1, 10..22), [(10, 16), (20, 22)]);
     assert_eq!(wanted(1, 16..20), []);
     assert_eq!(wanted(0, 0..100), []);
-    assert_eq!(wanted(3, 2..100), [2..4]);
+    assert_eq!(wanted(3, 2..100), [(2, 4)]);
     assert!(compare.is_equal(1) && compare.is_equal(3) && compare.is_equal(0));
     compare.differs(1);
     assert_eq!(wanted(1, 0..100), []);
-    assert_eq!(wanted(3, 0..100), [0..4]);
+    assert_eq!(wanted(3, 0..100), [(0, 4)]);
     assert!(!compare.is_equal(1) && compare.is_equal(3));
 }
 
