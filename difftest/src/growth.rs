@@ -13,7 +13,7 @@ use tilescope_interpreter::names::Names;
 use tilescope_ir::{Elem, FuncId, Function, Op, OpCode, Scalar, ValueId};
 
 use crate::stages::Watched;
-use crate::twin::unit;
+use crate::twin::{is_sum, unit};
 
 /// Operations that are followed, at the most.
 const MOST: usize = 1 << 16;
@@ -370,19 +370,6 @@ fn named(floats: &[(Point, Both, Option<String>)]) -> Vec<(String, Both)> {
     floats
         .map(|(i, (_, both, own))| (own.clone().unwrap_or_else(|| name(i)), *both))
         .collect()
-}
-
-/// A reduce or a scan that adds: its region holds one addition, and its end.
-fn is_sum(function: &Function, op: &Op) -> bool {
-    let blocks = op
-        .regions
-        .iter()
-        .flat_map(|&region| &function.regions[region].blocks);
-    let ops: Vec<OpCode> = blocks
-        .flat_map(|&block| &function.blocks[block].ops)
-        .map(|&op| function.ops[op].code)
-        .collect();
-    matches!(ops.as_slice(), [OpCode::AddF, _])
 }
 
 /// The one with the largest measure, if that is not zero; the first of equals.

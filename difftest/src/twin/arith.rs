@@ -3,6 +3,9 @@
 //! A bound that is infinite or NaN says that nothing is known: infinite where a number is larger than its type holds, so
 //! that the kernel's own is infinite; NaN where another path may decide otherwise, or the bound itself ends nowhere. Neither
 //! is dropped on the way, and NaN wins.
+//!
+//! A number that is NaN or infinite for the twin and has a finite bound is so on every path: the operands give it, whatever
+//! they round to.
 
 use tilescope_ir::attrs::FloatPredicate;
 use tilescope_ir::{Elem, FunctionBuilder, OpCode, Scalar, Type, ValueId};
@@ -57,6 +60,24 @@ impl Wide<'_> {
         self.0.cmp_float(predicate, a, b)
     }
 
+    /// True for NaN and the infinities.
+    pub(super) fn is_special(&mut self, a: ValueId) -> ValueId {
+        let size = self.abs(a);
+        let infinity = self.constant(size, f64::INFINITY);
+        self.compare(FloatPredicate::Uge, size, infinity)
+    }
+
+    pub(super) fn is_nan(&mut self, a: ValueId) -> ValueId {
+        self.compare(FloatPredicate::Uno, a, a)
+    }
+
+    /// The magnitude of a number; zero for NaN and the infinities, of which no rounding makes another one.
+    pub(super) fn finite_size(&mut self, a: ValueId) -> ValueId {
+        let special = self.is_special(a);
+        let size = self.abs(a);
+        self.unless(special, 0.0, size)
+    }
+
     pub(super) fn is_zero(&mut self, a: ValueId) -> ValueId {
         let zero = self.constant(a, 0.0);
         self.compare(FloatPredicate::Oeq, a, zero)
@@ -93,6 +114,13 @@ impl Wide<'_> {
         self.op(OpCode::OrI, &[large, before])
     }
 
+    /// What an error does to the product of `x` with what has it: nothing where x is NaN, as the product is then.
+    pub(super) fn of_product(&mut self, x: ValueId, error: ValueId) -> ValueId {
+        let nan = self.is_nan(x);
+        let x = self.unless(nan, 0.0, x);
+        self.scaled(x, error)
+    }
+
     /// `|x| * error`, and zero without an error even where x is infinite.
     pub(super) fn scaled(&mut self, x: ValueId, error: ValueId) -> ValueId {
         let none = self.is_zero(error);
@@ -121,10 +149,13 @@ impl Wide<'_> {
     ) -> ValueId {
         let size = self.abs(wide);
         let infinity = self.constant(size, f64::INFINITY);
-        let infinite = self.compare(FloatPredicate::Oeq, size, infinity);
-        let size = self.unless(infinite, 0.0, size);
+        let special = self.compare(FloatPredicate::Uge, size, infinity);
+        let size = self.unless(special, 0.0, size);
         let reach = self.add(size, base);
-        let exact = self.is_zero(reach);
+        let known = self.compare(FloatPredicate::Olt, base, infinity);
+        let settled = self.op(OpCode::AndI, &[special, known]);
+        let zero = self.is_zero(reach);
+        let exact = self.op(OpCode::OrI, &[zero, settled]);
         let own = self.times(reach, units * rounding::unit(number));
         let least = self.constant(own, least.max(rounding::smallest(number)));
         let own = self.add(own, least);
@@ -154,6 +185,32 @@ impl Wide<'_> {
         let size = self.abs(wide);
         let lost = self.lost(size, base, number);
         self.unless_over(over, lost, error)
+    }
+
+    /// [`rounding::of_sums`] of values.
+    pub(super) fn of_sums(
+        &mut self,
+        wide: ValueId,
+        error: ValueId,
+        (sizes, counts): (ValueId, ValueId),
+        number: Scalar,
+    ) -> ValueId {
+        let size = self.finite_size(wide);
+        let reach = self.add(size, sizes);
+        let reach = self.add(reach, error);
+        let units = self.times(counts, rounding::unit(number));
+        let one = self.constant(units, 1.0);
+        let again = self.add(units, one);
+        let own = self.mul(units, again);
+        let own = self.mul(own, reach);
+        let lost = self.times(counts, rounding::lost_by_atomic(number));
+        let own = self.add(own, lost);
+        let limit = self.constant(reach, rounding::largest(number));
+        let over = self.compare(FloatPredicate::Ogt, reach, limit);
+        let own = self.unless(over, f64::NAN, own);
+        let none = self.is_zero(counts);
+        let own = self.unless(none, 0.0, own);
+        self.add(error, own)
     }
 
     /// The bound of a function whose operand a card takes for zero where it is subnormal: then the square root is zero, floor and
@@ -204,7 +261,12 @@ impl Wide<'_> {
     }
 
     /// The error of a quotient before its own rounding.
-    pub(super) fn quotient(&mut self, a_error: ValueId, b: (ValueId, ValueId), q: ValueId) -> ValueId {
+    pub(super) fn quotient(
+        &mut self,
+        (a, a_error): (ValueId, ValueId),
+        b: (ValueId, ValueId),
+        q: ValueId,
+    ) -> ValueId {
         let of_b = self.scaled(q, b.1);
         let numerator = self.add(a_error, of_b);
         let size = self.abs(b.0);
@@ -218,7 +280,31 @@ impl Wide<'_> {
         let endless = self.compare(FloatPredicate::Oeq, b.1, infinity);
         let otherwise = self.0.select(endless, infinity, unknown);
         let error = self.0.select(positive, error, otherwise);
+        // Zero through what may be zero is NaN on one path.
+        let divisor_is_exact = self.is_zero(b.1);
+        let divides = self.op(OpCode::OrI, &[positive, divisor_is_exact]);
         let exact = self.is_zero(numerator);
+        let exact = self.op(OpCode::AndI, &[exact, divides]);
+        // NaN through anything stays NaN.
+        let nan = self.is_nan(a);
+        let sure = self.is_zero(a_error);
+        let nan = self.op(OpCode::AndI, &[nan, sure]);
+        let exact = self.op(OpCode::OrI, &[exact, nan]);
         self.unless(exact, 0.0, error)
+    }
+
+    /// Nothing is known where a function is NaN of a subnormal operand: a card may take that for zero.
+    pub(super) fn unless_nan_of_subnormal(
+        &mut self,
+        operand: ValueId,
+        result: ValueId,
+        error: ValueId,
+    ) -> ValueId {
+        let size = self.abs(operand);
+        let least = self.constant(size, rounding::FLUSHED);
+        let small = self.compare(FloatPredicate::Olt, size, least);
+        let nan = self.is_nan(result);
+        let lost = self.op(OpCode::AndI, &[small, nan]);
+        self.unless(lost, f64::NAN, error)
     }
 }

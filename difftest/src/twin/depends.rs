@@ -3,10 +3,14 @@
 //! An integer, truth value or address that comes from a float (a comparison, a conversion, the bits) may be another
 //! one on a path that rounds otherwise. Such values get a mask of the lanes where that can be; all others do not,
 //! which keeps the twin small: most kernels compute addresses and masks from integers alone.
+//!
+//! What is stored depends on floats too where they decide where it is stored, or whether. A function in which that can be
+//! is told where to say so (`flagged`).
 
 use std::collections::HashSet;
 
-use tilescope_ir::{Elem, FuncId, Function, Module, Op, OpCode, OpId, RegionId, Type, ValueId};
+use tilescope_ir::attrs::RmwKind;
+use tilescope_ir::{Attrs, Elem, FuncId, Function, Module, Op, OpCode, OpId, RegionId, Type, ValueId};
 
 /// The result of the analysis.
 #[derive(Debug, Default)]
@@ -14,6 +18,15 @@ pub(super) struct Depends {
     values: HashSet<(FuncId, ValueId)>,
     /// Integers in memory may depend on floats too.
     pub int_memory: bool,
+    /// Functions that store, themselves or by a call; and those that store integers.
+    writers: HashSet<FuncId>,
+    int_writers: HashSet<FuncId>,
+    /// Functions that may find that another path stores elsewhere.
+    flagged: HashSet<FuncId>,
+    /// Floats are added atomically.
+    pub sums: bool,
+    /// Functions that add so, or load what may have been added.
+    measured: HashSet<FuncId>,
 }
 
 /// What a value holds, as far as the twin is concerned.
@@ -31,6 +44,47 @@ pub(super) fn pointee(ty: Type) -> Option<Elem> {
     }
 }
 
+/// Operations that change memory.
+pub(super) fn writes(code: OpCode) -> bool {
+    matches!(
+        code,
+        OpCode::Store
+            | OpCode::DescriptorStore
+            | OpCode::DescriptorScatter
+            | OpCode::DescriptorReduce
+            | OpCode::AtomicRmw
+            | OpCode::AtomicCas
+            | OpCode::AtomicStore
+    )
+}
+
+/// The function that a call calls.
+fn callee(module: &Module, op: &Op) -> Option<FuncId> {
+    match &op.attrs {
+        Attrs::Callee(name) if op.code == OpCode::Call => module.find(name),
+        _ => None,
+    }
+}
+
+/// The operations of these regions and of all within.
+fn nested<'f>(f: &'f Function, regions: &[RegionId]) -> Vec<&'f Op> {
+    let mut todo = regions.to_vec();
+    let mut found = Vec::new();
+    while let Some(region) = todo.pop() {
+        for &block in &f.regions[region].blocks {
+            let ops = f.blocks[block].ops.iter().map(|&op| &f.ops[op]);
+            found.extend(ops.clone());
+            todo.extend(ops.flat_map(|op| op.regions.iter().copied()));
+        }
+    }
+    found
+}
+
+fn writes_integers(f: &Function, op: &Op) -> bool {
+    let place = op.operands.first();
+    writes(op.code) && place.is_some_and(|&place| leads_to_integers(f.ty(place)))
+}
+
 fn leads_to_integers(ty: Type) -> bool {
     matches!(pointee(ty), Some(Elem::Scalar(s)) if s.is_int())
 }
@@ -38,6 +92,7 @@ fn leads_to_integers(ty: Type) -> bool {
 impl Depends {
     pub(super) fn of(module: &Module) -> Depends {
         let mut found = Depends::default();
+        found.find_writers(module);
         loop {
             let before = (found.values.len(), found.int_memory);
             for (id, function) in module.funcs.iter() {
@@ -46,9 +101,84 @@ impl Depends {
                 }
             }
             if before == (found.values.len(), found.int_memory) {
-                return found;
+                break;
             }
         }
+        found.find_flagged(module);
+        found.find_sums(module);
+        found
+    }
+
+    /// A set of functions, closed over calls: one that calls a member is a member.
+    fn closed(module: &Module, member: impl Fn(FuncId, &Function) -> bool) -> HashSet<FuncId> {
+        let members = module.funcs.iter().filter(|&(id, f)| member(id, f));
+        let mut members: HashSet<FuncId> = members.map(|(id, _)| id).collect();
+        loop {
+            let calls = |f: &Function| {
+                let mut callees = f.ops.iter().filter_map(|(_, op)| callee(module, op));
+                callees.any(|id| members.contains(&id))
+            };
+            let more = module
+                .funcs
+                .iter()
+                .filter(|(id, f)| !members.contains(id) && calls(f));
+            let more: Vec<FuncId> = more.map(|(id, _)| id).collect();
+            if more.is_empty() {
+                return members;
+            }
+            members.extend(more);
+        }
+    }
+
+    fn find_writers(&mut self, module: &Module) {
+        self.writers = Depends::closed(module, |_, f| f.ops.iter().any(|(_, op)| writes(op.code)));
+        self.int_writers = Depends::closed(module, |_, f| f.ops.iter().any(|(_, op)| writes_integers(f, op)));
+    }
+
+    fn find_flagged(&mut self, module: &Module) {
+        self.flagged = Depends::closed(module, |id, f| {
+            let decides = |(_, op): (OpId, &Op)| op.code == OpCode::CondBr;
+            let any = self.values.iter().any(|&(function, _)| function == id);
+            any && (self.writers.contains(&id) || f.ops.iter().any(decides))
+        });
+    }
+
+    fn find_sums(&mut self, module: &Module) {
+        let adds = |op: &Op| matches!(op.attrs, Attrs::Rmw(RmwKind::Fadd, ..));
+        self.sums = module
+            .funcs
+            .iter()
+            .any(|(_, f)| f.ops.iter().any(|(_, op)| adds(op)));
+        if self.sums {
+            self.measured = Depends::closed(module, |_, f| {
+                f.ops.iter().any(|(_, op)| op.code == OpCode::Load || adds(op))
+            });
+        }
+    }
+
+    /// True for a function with a parameter more: how far beside its bound lies what was added to an element.
+    pub(super) fn measured(&self, function: FuncId) -> bool {
+        self.measured.contains(&function)
+    }
+
+    /// True for a function with a parameter more: the address of the flag that says that another path may store elsewhere.
+    pub(super) fn flagged(&self, function: FuncId) -> bool {
+        self.flagged.contains(&function)
+    }
+
+    /// True if something is stored in these regions, or by what they call.
+    pub(super) fn writes_in(&self, module: &Module, f: &Function, regions: &[RegionId]) -> bool {
+        let calls = |op: &Op| callee(module, op).is_some_and(|id| self.writers.contains(&id));
+        nested(f, regions)
+            .into_iter()
+            .any(|op| writes(op.code) || calls(op))
+    }
+
+    fn writes_integers_in(&self, module: &Module, f: &Function, regions: &[RegionId]) -> bool {
+        let calls = |op: &Op| callee(module, op).is_some_and(|id| self.int_writers.contains(&id));
+        nested(f, regions)
+            .into_iter()
+            .any(|op| writes_integers(f, op) || calls(op))
     }
 
     pub(super) fn has(&self, function: FuncId, value: ValueId) -> bool {
@@ -85,6 +215,7 @@ impl Depends {
                 self.flow(id, f, zip(init, &op.results));
                 if bounds {
                     self.all(id, f, &op.results);
+                    self.int_memory |= self.writes_integers_in(module, f, &op.regions);
                 }
             }
             OpCode::If => {
@@ -95,9 +226,14 @@ impl Depends {
                 }
                 if any {
                     self.all(id, f, &op.results);
+                    self.int_memory |= self.writes_integers_in(module, f, &op.regions);
                 }
             }
-            OpCode::While => self.while_(id, f, op),
+            OpCode::While => {
+                if self.while_(id, f, op) {
+                    self.int_memory |= self.writes_integers_in(module, f, &op.regions);
+                }
+            }
             OpCode::Reduce | OpCode::Scan => {
                 if let Some((args, end)) = ends(f, op.regions.first()) {
                     let (left, right) = args.split_at(args.len() / 2);
@@ -123,6 +259,9 @@ impl Depends {
                         self.all(id, f, args);
                     }
                 }
+                if any && op.code == OpCode::CondBr {
+                    self.int_memory |= self.int_writers.contains(&id);
+                }
             }
             OpCode::Call => self.call(module, id, f, op),
             _ => {
@@ -143,16 +282,7 @@ impl Depends {
                 if any || source {
                     self.all(id, f, &op.results);
                 }
-                let writes = matches!(
-                    op.code,
-                    OpCode::Store
-                        | OpCode::DescriptorStore
-                        | OpCode::DescriptorScatter
-                        | OpCode::AtomicRmw
-                        | OpCode::AtomicCas
-                        | OpCode::AtomicStore
-                );
-                if any && writes && op.operands.first().is_some_and(|&p| leads_to_integers(f.ty(p))) {
+                if any && writes_integers(f, op) {
                     self.int_memory = true;
                 }
             }
@@ -165,30 +295,30 @@ impl Depends {
         }
     }
 
-    fn while_(&mut self, id: FuncId, f: &Function, op: &Op) {
+    /// Gives whether floats decide how often the loop runs.
+    fn while_(&mut self, id: FuncId, f: &Function, op: &Op) -> bool {
         let (Some((before, condition)), Some((after, end))) =
             (ends(f, op.regions.first()), ends(f, op.regions.get(1)))
         else {
-            return;
+            return false;
         };
         self.flow(id, f, zip(&op.operands, before));
         self.flow(id, f, zip(end, before));
         let Some((&condition, given)) = condition.split_first() else {
-            return;
+            return false;
         };
         self.flow(id, f, zip(given, after));
         self.flow(id, f, zip(given, &op.results));
-        if self.has(id, condition) {
+        let decided = self.has(id, condition);
+        if decided {
             self.all(id, f, &op.results);
             self.all(id, f, after);
         }
+        decided
     }
 
     fn call(&mut self, module: &Module, id: FuncId, f: &Function, op: &Op) {
-        let tilescope_ir::Attrs::Callee(name) = &op.attrs else {
-            return;
-        };
-        let Some(callee) = module.find(name) else { return };
+        let Some(callee) = callee(module, op) else { return };
         let function = &module.funcs[callee];
         for (&from, &to) in op.operands.iter().zip(function.params()) {
             if self.has(id, from) {

@@ -122,8 +122,8 @@ impl Rewriter<'_> {
             MulF => {
                 let b = at(1)?;
                 let (x, y, z) = (
-                    w.scaled(a.wide, b.error),
-                    w.scaled(b.wide, a.error),
+                    w.of_product(a.wide, b.error),
+                    w.of_product(b.wide, a.error),
                     w.scaled(a.error, b.error),
                 );
                 let sum = w.add(x, y);
@@ -132,8 +132,8 @@ impl Rewriter<'_> {
             Fma => {
                 let (b, c) = (at(1)?, at(2)?);
                 let (x, y, z) = (
-                    w.scaled(a.wide, b.error),
-                    w.scaled(b.wide, a.error),
+                    w.of_product(a.wide, b.error),
+                    w.of_product(b.wide, a.error),
                     w.scaled(a.error, b.error),
                 );
                 let sum = w.add(x, y);
@@ -142,7 +142,7 @@ impl Rewriter<'_> {
             }
             DivF | ApproxDivF | PreciseDivF => {
                 let b = at(1)?;
-                w.quotient(a.error, (b.wide, b.error), wide)
+                w.quotient((a.wide, a.error), (b.wide, b.error), wide)
             }
             NegF | AbsF => return Some(a.error),
             MinimumF | MaximumF | MinNumF | MaxNumF => return Some(w.max(a.error, at(1)?.error)),
@@ -154,10 +154,13 @@ impl Rewriter<'_> {
                     w.compare(FloatPredicate::Une, b.error, zero)
                 };
                 let near = w.compare(FloatPredicate::Ule, size, b.error);
+                // Which sign a NaN has is every path's own affair.
+                let nan = w.is_nan(b.wide);
                 let size = w.abs(wide);
                 let twice = w.times(size, 2.0);
                 let other = w.add(a.error, twice);
                 let unsure = self.b.elementwise(AndI, &[inexact, near]);
+                let unsure = self.b.elementwise(OrI, &[unsure, nan]);
                 return Some(self.b.select(unsure, other, a.error));
             }
             Exp => {
@@ -166,10 +169,10 @@ impl Rewriter<'_> {
                     return Some(w.rounded(wide, base, number, 2.0 * units, least));
                 }
                 // 2^(x log2 e): the rounding of the product grows with x.
-                let size = w.abs(a.wide);
+                let size = w.finite_size(a.wide);
                 let slope = w.times(size, 2.0 * EXP_SLOPE * rounding::unit(number));
-                // Zero where the result is, though x is -inf there.
-                let more = w.scaled(slope, wide);
+                let result = w.finite_size(wide);
+                let more = w.mul(slope, result);
                 let base = w.add(base, more);
                 return Some(w.rounded(wide, base, number, 2.0 * EXP_ULPS, rounding::FLUSHED));
             }
@@ -179,6 +182,7 @@ impl Rewriter<'_> {
                 match (code, number) {
                     (_, Scalar::F64) => base,
                     (Sqrt | Rsqrt, _) => w.of_zero_too(code, (a.wide, a.error), wide, base),
+                    (Log | Log2 | Log10, _) => w.unless_nan_of_subnormal(a.wide, wide, base),
                     _ => base,
                 }
             }
@@ -203,6 +207,8 @@ impl Rewriter<'_> {
                 let exact = w.is_zero(sum);
                 let size = w.abs(b.wide);
                 let all = w.add(size, b.error);
+                let nan = w.is_nan(wide);
+                let all = w.unless(nan, f64::NAN, all);
                 let base = w.unless(exact, 0.0, all);
                 let base = w.if_known(sum, base);
                 return Some(w.rounded(wide, base, number, 1.0, 0.0));
@@ -223,7 +229,11 @@ impl Rewriter<'_> {
                 let positive = w.compare(FloatPredicate::Ogt, low, zero);
                 let unknown = w.constant(spread, f64::NAN);
                 let spread = w.0.select(positive, spread, unknown);
-                w.unless(exact, 0.0, spread)
+                let base = w.unless(exact, 0.0, spread);
+                match number {
+                    Scalar::F64 => base,
+                    _ => w.unless_nan_of_subnormal(a.wide, wide, base),
+                }
             }
             Tan | Atan2 => {
                 let mut sum = a.error;

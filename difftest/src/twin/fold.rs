@@ -2,19 +2,16 @@
 
 use tilescope_diagnostics::Result;
 use tilescope_ir::attrs::{FloatPredicate, InputPrecision};
-use tilescope_ir::{Attrs, Elem, Function, OpCode, OpId, Scalar, Type, ValueId};
+use tilescope_ir::{Attrs, Elem, Function, Op, OpCode, OpId, Scalar, Type, ValueId};
 
 use super::depends::ends;
 use super::rewrite::Rewriter;
 use super::rounding;
-use super::shadow::{Form, Kind, Shadow};
-
-/// Elements that one thread of a GPU adds up by itself, at the most; beyond that sums are trees.
-const SERIAL: u32 = 64;
+use super::shadow::{Form, Kind, Shadow, join};
 
 impl Rewriter<'_> {
     pub(super) fn combination(&mut self, f: &Function, op: OpId) -> Result<()> {
-        if self.is_sum(f, op) {
+        if is_sum(f, &f.ops[op]) {
             return self.sum(f, op);
         }
         let data = &f.ops[op];
@@ -84,28 +81,6 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// One float operand, combined by `arith.addf` alone.
-    fn is_sum(&self, f: &Function, op: OpId) -> bool {
-        let data = &f.ops[op];
-        let Some(&region) = data.regions.first() else {
-            return false;
-        };
-        let Some(&block) = f.regions[region].blocks.first() else {
-            return false;
-        };
-        let Some((args, end)) = ends(f, Some(&region)) else {
-            return false;
-        };
-        let [add, _] = f.blocks[block].ops.as_slice() else {
-            return false;
-        };
-        let add = &f.ops[*add];
-        data.operands.len() == 1
-            && add.code == OpCode::AddF
-            && args.iter().all(|arg| add.operands.contains(arg))
-            && end == add.results.as_slice()
-    }
-
     fn sum(&mut self, f: &Function, op: OpId) -> Result<()> {
         let data = &f.ops[op];
         let source = self.operand(f, op, 0)?;
@@ -130,18 +105,18 @@ impl Rewriter<'_> {
         let value = again(self, source.value, number);
         let wide = again(self, source.wide, Scalar::F64);
         let of_summands = again(self, source.error, Scalar::F64);
-        let size = self.wide().abs(source.wide);
+        let size = self.wide().finite_size(source.wide);
         let size = self.wide().add(size, source.error);
         let sizes = again(self, size, Scalar::F64);
         let lanes = match (&data.attrs, self.b.ty(source.value).shape()) {
             (Attrs::Along { axis, .. }, Some(shape)) => shape.dim(*axis as usize),
             _ => 1,
         };
-        let depth = (lanes as u32)
-            .saturating_sub(1)
-            .min(SERIAL + lanes.max(1).ilog2());
+        // Every order rounds once for each addition: the interpreter scans from one end to the other, and how much of a
+        // sum one thread of a GPU makes by itself depends on layouts that the twin does not know.
+        let additions = lanes.saturating_sub(1) as f64;
         let mut w = self.wide();
-        let own = w.times(sizes, f64::from(depth) * rounding::unit(number));
+        let own = w.times(sizes, additions * rounding::unit(number));
         let base = w.add(of_summands, own);
         let error = w.summed(wide, sizes, base, number);
         self.set(f, op, 0, Shadow::float(value, wide, error));
@@ -180,7 +155,7 @@ impl Rewriter<'_> {
             _ => 0.0,
         };
         let with_cut = |this: &mut Self, s: Shadow| -> (ValueId, ValueId) {
-            let size = this.wide().abs(s.wide);
+            let size = this.wide().finite_size(s.wide);
             let error = match cut > 0.0 {
                 true => {
                     // Of a subnormal number, digits are cut at the place where those of the least normal one are.
@@ -200,10 +175,12 @@ impl Rewriter<'_> {
         let (b_size, b_error) = with_cut(self, b);
         let wide = self.b.dot(a.wide, b.wide, c.wide, InputPrecision::Ieee);
         // |a| eb + ea (|b| + eb) + ec, and one unit for each product and sum in any order, cut instead of rounded.
-        let base = self.b.dot(a_size, b_error, c.error, InputPrecision::Ieee);
-        let b_reach = self.wide().add(b_size, b_error);
+        let a_most = self.most_of_factor(a.wide, output);
+        let b_most = self.most_of_factor(b.wide, output);
+        let base = self.b.dot(a_most, b_error, c.error, InputPrecision::Ieee);
+        let b_reach = self.wide().add(b_most, b_error);
         let base = self.b.dot(a_error, b_reach, base, InputPrecision::Ieee);
-        let c_size = self.wide().abs(c.wide);
+        let c_size = self.wide().finite_size(c.wide);
         let sizes = self.b.dot(a_size, b_size, c_size, InputPrecision::Ieee);
         let mut w = self.wide();
         let own = w.times(sizes, 2.0 * (terms as f64 + 2.0) * rounding::unit(output));
@@ -212,20 +189,41 @@ impl Rewriter<'_> {
         self.set(f, op, 0, Shadow::float(value, wide, error));
         Ok(())
     }
+
+    /// What the other factor's error is multiplied by: nothing where this one is NaN, as the product is then; and where it
+    /// is infinite, what makes any error larger than all numbers but leaves no error at zero.
+    fn most_of_factor(&mut self, wide: ValueId, number: Scalar) -> ValueId {
+        let mut w = self.wide();
+        let size = w.abs(wide);
+        let nan = w.is_nan(size);
+        let size = w.unless(nan, 0.0, size);
+        if number == Scalar::F64 {
+            return size;
+        }
+        let most = w.constant(size, 1e300);
+        w.op(OpCode::MinimumF, &[size, most])
+    }
 }
 
-fn join(a: &[Form], b: &[Form]) -> Vec<Form> {
-    let pairs = a.iter().zip(b);
-    pairs
-        .map(|(a, b)| {
-            let mut form = a.clone();
-            if b.unsure && !a.unsure {
-                form.unsure = true;
-                form.types.push(super::shadow::mask_of(a.types[0]));
-            }
-            form
-        })
-        .collect()
+/// A reduction or scan of one float operand by `arith.addf` alone.
+pub(crate) fn is_sum(f: &Function, op: &Op) -> bool {
+    let Some(&region) = op.regions.first() else {
+        return false;
+    };
+    let Some(&block) = f.regions[region].blocks.first() else {
+        return false;
+    };
+    let Some((args, end)) = ends(f, Some(&region)) else {
+        return false;
+    };
+    let [add, _] = f.blocks[block].ops.as_slice() else {
+        return false;
+    };
+    let add = &f.ops[*add];
+    op.operands.len() == 1
+        && add.code == OpCode::AddF
+        && args.iter().all(|arg| add.operands.contains(arg))
+        && end == add.results.as_slice()
 }
 
 /// The form of one lane of a tile.

@@ -1,13 +1,12 @@
 //! Accesses: every tensor of floats has a twin of f64 and one of bounds, element by element.
 
 use tilescope_diagnostics::Result;
-use tilescope_ir::attrs::{Axis, RmwKind};
-use tilescope_ir::{Attrs, Elem, Function, OpCode, OpId, Scalar, ValueId};
+use tilescope_ir::attrs::RmwKind;
+use tilescope_ir::{Attrs, Elem, Function, OpCode, OpId, Scalar, Type, ValueId};
 
-use super::depends::is_float;
+use super::depends::{is_float, writes};
 use super::rewrite::Rewriter;
-use super::rounding;
-use super::shadow::{Kind, Shadow, mask_of};
+use super::shadow::{Kind, Shadow};
 
 impl Rewriter<'_> {
     /// Loads of all kinds: the place first, then what is the same for its twins, but for the value of masked-off lanes.
@@ -38,7 +37,19 @@ impl Rewriter<'_> {
         let shadow = match place.kind {
             Kind::FloatPlace => {
                 let wide = twin(self, place.wide, Scalar::F64, &|s| s.wide);
-                let error = twin(self, place.error, Scalar::F64, &|s| s.error);
+                let mut error = twin(self, place.error, Scalar::F64, &|s| s.error);
+                let beside = (
+                    self.beside_bound(place.error, 1),
+                    self.beside_bound(place.error, 2),
+                );
+                if let ((Some(sizes), Some(counts)), Some(number)) =
+                    (beside, ty.elem().and_then(Elem::scalar))
+                {
+                    let zero = self.wide().constant(error, 0.0);
+                    let sizes = twin(self, sizes, Scalar::F64, &|_| zero);
+                    let counts = twin(self, counts, Scalar::F64, &|_| zero);
+                    error = self.wide().of_sums(wide, error, (sizes, counts), number);
+                }
                 let unsure = unsure.map(|mask| self.fitted(mask, ty));
                 self.doubted(Shadow::float(value, wide, error), unsure)
             }
@@ -62,14 +73,8 @@ impl Rewriter<'_> {
         let (Some(&place), Some(&value)) = (operands.first(), operands.get(stored)) else {
             return Ok(());
         };
-        let ty = self.b.ty(value.value);
-        let mut unsure = place.unsure.map(|mask| self.fitted(mask, ty));
-        for (i, operand) in operands.iter().enumerate().skip(1) {
-            if i != stored {
-                let mask = operand.unsure.map(|mask| self.fitted(mask, ty));
-                unsure = self.either(unsure, mask);
-            }
-        }
+        let unsure = self.unsure_place(data.code, &operands, stored);
+        self.elsewhere(f, op, unsure)?;
         let twin = |this: &mut Self, place: ValueId, twin: ValueId| {
             let mut values: Vec<ValueId> = operands.iter().map(|s| s.value).collect();
             values[0] = place;
@@ -78,25 +83,55 @@ impl Rewriter<'_> {
         };
         match (place.kind, value.kind) {
             (Kind::FloatPlace, Kind::Float) => {
-                let value = self.doubted(value, unsure);
                 twin(self, place.wide, value.wide);
                 twin(self, place.error, value.error);
             }
             (Kind::IntPlace, Kind::Plain) => {
-                let flags = self.either(value.unsure, unsure);
-                let flags = match flags {
+                let flags = match value.unsure {
                     Some(flags) => flags,
-                    None => self.truth(ty, false),
+                    None => self.truth(self.b.ty(value.value), false),
                 };
                 twin(self, place.wide, flags);
             }
             (Kind::Plain, Kind::Plain) => {}
             _ => return Err(self.refuse(f, op, "this value at this address")),
         }
-        if unsure.is_some() {
-            self.note("where something is stored depends on floats; elements that another path stores to are not judged");
-        }
         Ok(())
+    }
+
+    /// Lanes that another path may store elsewhere, or not at all, or may store though this one does not.
+    fn unsure_place(&mut self, code: OpCode, operands: &[Shadow], stored: usize) -> Option<ValueId> {
+        let (place, value) = (operands.first()?, operands.get(stored)?);
+        let ty = self.b.ty(value.value);
+        let mut unsure = place.unsure.map(|mask| self.fitted(mask, ty));
+        let mut masks = None;
+        for (i, operand) in operands.iter().enumerate().skip(1) {
+            if i == stored {
+                continue;
+            }
+            let mask = operand.unsure.map(|mask| self.fitted(mask, ty));
+            if i == 2 && matches!(code, OpCode::Store | OpCode::AtomicRmw) {
+                // Where a lane that is masked off for sure would store does not matter.
+                let on = self.fitted(operand.value, ty);
+                unsure = unsure.map(|unsure| self.b.elementwise(OpCode::AndI, &[unsure, on]));
+                masks = mask;
+            } else {
+                unsure = self.either(unsure, mask);
+            }
+        }
+        self.either(unsure, masks)
+    }
+
+    /// Where lanes may be stored elsewhere on another path, nothing that the launch leaves is judged.
+    pub(super) fn elsewhere(&mut self, f: &Function, op: OpId, unsure: Option<ValueId>) -> Result<()> {
+        let Some(unsure) = unsure else { return Ok(()) };
+        let place = f.ops[op].operands.first();
+        let place = place.and_then(|&place| self.named_place(f, place));
+        let place = place.map(|name| format!(" in `{name}`")).unwrap_or_default();
+        self.note(&format!(
+            "where something is stored{place} depends on floats; no output is judged where another path may store elsewhere"
+        ));
+        self.raise(unsure)
     }
 
     /// Read-modify-writes: sums of floats, and whatever is done to integers.
@@ -111,16 +146,25 @@ impl Rewriter<'_> {
         if !matches!(kind, RmwKind::Fadd | RmwKind::Xchg) {
             return Err(self.refuse(f, op, "this atomic on floats"));
         }
+        let operands = self.operands(f, op)?;
+        let unsure = self.unsure_place(OpCode::AtomicRmw, &operands, 1);
+        self.elsewhere(f, op, unsure)?;
         let old = self.copy(f, op)?[0];
-        let mut error = value.error;
-        if kind == RmwKind::Fadd
-            && let Some(number) = self.b.ty(value.value).elem().and_then(Elem::scalar)
-        {
-            error = self.any_order(value, old, number);
+        let mut updates = vec![(place.wide, value.wide), (place.error, value.error)];
+        if kind == RmwKind::Fadd {
+            // Any path adds in an order of its own: how large its roundings are is known when all is added.
+            let mut w = self.wide();
+            let size = w.finite_size(value.wide);
+            let size = w.add(size, value.error);
+            let one = w.constant(size, 1.0);
+            let sizes = self.beside_bound(place.error, 1);
+            let counts = self.beside_bound(place.error, 2);
+            updates.extend(sizes.map(|place| (place, size)));
+            updates.extend(counts.map(|place| (place, one)));
         }
         let data = &f.ops[op];
         let rest: Vec<ValueId> = self.operands(f, op)?.iter().skip(2).map(|s| s.value).collect();
-        for (place, value) in [(place.wide, value.wide), (place.error, error)] {
+        for (place, value) in updates {
             let mut values = vec![place, value];
             values.extend(&rest);
             let ty = self.b.ty(value);
@@ -139,37 +183,31 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// The error that a summand brings to a sum over programs in any order: each of them adds at most once to a place.
-    /// Sums are as large as what was there and all summands together; `old` is that in one order.
-    fn any_order(&mut self, value: Shadow, old: ValueId, number: Scalar) -> ValueId {
-        let mut count = self.b.num_programs(Axis::X);
-        for axis in [Axis::Y, Axis::Z] {
-            let more = self.b.num_programs(axis);
-            count = self.b.elementwise(OpCode::MulI, &[count, more]);
+    /// The address of what was added to the element of a bound: its size (1), how often (2).
+    fn beside_bound(&mut self, bound: ValueId, times: i64) -> Option<ValueId> {
+        let distance = self.distance?;
+        let ty = self.b.ty(distance);
+        let times = self.b.int(ty, times);
+        let mut offset = self.b.elementwise(OpCode::MulI, &[distance, times]);
+        let ty = self.b.ty(bound);
+        if !matches!(ty, Type::Scalar(Elem::Ptr(_)) | Type::Tile(_, Elem::Ptr(_))) {
+            return None;
         }
-        let count = self.b.cast(OpCode::SiToFp, count, Scalar::F64);
-        let count = self.fitted(count, self.b.ty(value.wide));
-        let old = match number {
-            Scalar::F64 => old,
-            _ => self.b.cast(OpCode::ExtF, old, Scalar::F64),
-        };
-        let mut w = self.wide();
-        let size = w.abs(value.wide);
-        let size = w.add(size, value.error);
-        let units = w.times(count, 2.0 * rounding::unit(number));
-        let rounding = w.mul(size, units);
-        let old = w.abs(old);
-        let own = w.times(old, rounding::unit(number));
-        let rounding = w.add(rounding, own);
-        let error = w.add(value.error, rounding);
-        match number {
-            // Atomic sums of f32 in global memory take subnormal operands and results for zero.
-            Scalar::F32 => {
-                let flushed = w.constant(error, 3.0 * rounding::FLUSHED);
-                w.add(error, flushed)
-            }
-            _ => error,
+        if let Some(shape) = ty.shape() {
+            offset = self.b.splat(offset, shape);
         }
+        Some(self.b.add_ptr(bound, offset))
+    }
+
+    /// The doubt of integers that a read-modify-write finds; none where it is not known.
+    fn flags_at(&mut self, f: &Function, op: OpId, operands: &[Shadow]) -> Option<ValueId> {
+        let (place, mask) = (operands.first()?, operands.get(2));
+        if place.kind != Kind::IntPlace || f.ops[op].code != OpCode::AtomicRmw {
+            return None;
+        }
+        let mask = mask.map(|mask| mask.value);
+        let other = mask.map(|mask| self.b.int(self.b.ty(mask), 0));
+        Some(self.b.load(place.wide, mask, other))
     }
 
     /// Atomics on integers: what they give depends on the order of programs.
@@ -181,16 +219,32 @@ impl Rewriter<'_> {
         {
             return Err(self.refuse(f, op, "this atomic on floats"));
         }
+        // Memory keeps no doubt of what is added to it: a doubtful value is as bad as a doubtful place.
+        let mut unsure = None;
+        if writes(f.ops[op].code)
+            && let Some(value) = operands.get(1)
+        {
+            let ty = self.b.ty(value.value);
+            unsure = self.unsure_place(f.ops[op].code, &operands, 1);
+            let of_value = value.unsure.map(|mask| self.fitted(mask, ty));
+            unsure = self.either(unsure, of_value);
+        }
+        self.elsewhere(f, op, unsure)?;
+        let mut results = f.ops[op].results.iter();
+        let flags = match results.any(|&v| self.depends.has(self.id, v)) {
+            true => self.flags_at(f, op, &operands),
+            false => None,
+        };
         for (i, value) in self.copy(f, op)?.into_iter().enumerate() {
             let depends = f.ops[op]
                 .results
                 .get(i)
                 .is_some_and(|&v| self.depends.has(self.id, v));
-            let mask = depends.then(|| {
-                let ty = mask_of(self.b.ty(value));
-                self.b.int(ty, 1)
+            let mask = depends.then(|| match flags {
+                Some(flags) => self.either(Some(flags), unsure),
+                None => Some(self.truth(self.b.ty(value), true)),
             });
-            self.set(f, op, i, Shadow::plain(value, mask));
+            self.set(f, op, i, Shadow::plain(value, mask.flatten()));
         }
         if self.depends.int_memory {
             self.note("atomics on integers are taken to be the same on all paths");

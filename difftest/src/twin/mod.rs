@@ -9,10 +9,15 @@
 //! Every value keeps the kernel's own copy too, and all decisions are the kernel's: loops, branches, masks and
 //! addresses are those of the interpreter's run. Where another path may decide otherwise (a comparison of floats that
 //! are nearer to each other than their bounds), what follows is marked `unsure`, and its bound is infinite.
+//! Where it is unsure where something is stored, or whether, nothing is known of any output.
 //!
 //! Bounds hold to first and second order as computed in f64; the rounding of bounds themselves, 1e-16 of them, is not
-//! counted. Sums count one rounding for each of 64 elements and one for each level of a tree above. Integers that
-//! atomics make are taken to be the same on all paths.
+//! counted. Sums count one rounding for each addition, in whatever order. Integers that atomics make are taken to be the
+//! same on all paths.
+//!
+//! What is added to an element atomically is counted, and its sizes are added up, beside its bound; the bound of the sum is
+//! made of these when all is added, or loaded. A block pointer or descriptor that loads it in the same launch sees the
+//! bound without the roundings of these additions.
 //!
 //! Refused by name: pointers to pointers to floats, float bits read through pointers of another type, scaled dots, maps
 //! by a region, inline assembly on floats, library functions without a row in the op table.
@@ -36,6 +41,7 @@ use tilescope_ir::{FuncId, Module, ValueId, VerifiedModule};
 use depends::Depends;
 use shadow::{Form, Kind};
 
+pub(crate) use fold::is_sum;
 pub use outputs::{Bounded, Prepared};
 pub(crate) use rounding::unit;
 
@@ -55,6 +61,11 @@ pub struct Twin {
     kernel: FuncId,
     /// What each parameter of the first kernel became.
     params: Vec<Kind>,
+    /// It has one more: the address of a flag that it sets where another path may store elsewhere.
+    flagged: bool,
+    /// It adds floats atomically, and has one more if `measured`: how far beside its bound lies what was added to an element.
+    sums: bool,
+    measured: bool,
     /// By function and value of the twin, where that is the kernel's own.
     beside: HashMap<(FuncId, ValueId), Beside>,
     notes: Vec<String>,
@@ -91,6 +102,7 @@ impl Twin {
                 });
             }
         }
+        let (flagged, measured) = (depends.flagged(kernel), depends.measured(kernel));
         let f = &module.funcs[kernel];
         let forms = f
             .params()
@@ -111,6 +123,9 @@ impl Twin {
             module,
             kernel,
             params,
+            flagged,
+            sums: depends.sums,
+            measured,
             beside,
             notes,
         })

@@ -1,13 +1,14 @@
 //! The twin's launch: a tensor of f64 and one of bounds beside every tensor of floats; and what they hold afterwards.
 
 use tilescope_diagnostics::{Error, Result};
+use tilescope_ir::Scalar;
 use tilescope_launch::{
     ALIGNMENT, Allocation, AllocationId, Argument, Bytes, Dtype, FIRST_ADDRESS, Launch, Memory, Role, Tensor,
     TensorId,
 };
 
-use super::Twin;
 use super::shadow::Kind;
+use super::{Twin, rounding};
 
 /// Elements of tensors that a twin is made for, at the most: each takes 16 bytes more.
 const MAX_ELEMENTS: u64 = 1 << 28;
@@ -23,6 +24,11 @@ pub struct Prepared {
     twins: Vec<Option<(TensorId, TensorId)>>,
     /// Storage that has twins, the type of its elements, and the twins.
     storage: Vec<(AllocationId, Dtype, AllocationId, AllocationId)>,
+    /// Elements from a bound to the size of what was added to its element atomically, and from there to how often; zero where
+    /// nothing is.
+    distance: usize,
+    /// What is not zero after the run if another path may have stored elsewhere.
+    flag: Option<AllocationId>,
 }
 
 /// One output: what the kernel stored, what its twin did, and the bound.
@@ -50,6 +56,8 @@ impl Twin {
             memory: copy(memory)?,
             twins: vec![None; launch.tensors.len()],
             storage: Vec::new(),
+            flag: None,
+            distance: 0,
         };
         self.prepare_after(launch, start)
     }
@@ -59,6 +67,7 @@ impl Twin {
     /// # Errors
     /// As [`prepare`](Twin::prepare).
     pub fn prepare_after(&self, launch: &Launch, mut before: Prepared) -> Result<Prepared> {
+        before.settle();
         let tensors = std::mem::take(&mut before.launch.tensors);
         let mut build = before;
         build.launch = Launch {
@@ -66,6 +75,7 @@ impl Twin {
             ..launch.clone()
         };
         let mut arguments = Vec::new();
+        let mut bounds = Vec::new();
         for (argument, kind) in launch.arguments.iter().zip(&self.params) {
             arguments.push(argument.clone());
             let count = match kind {
@@ -80,6 +90,9 @@ impl Twin {
                 Argument::Tensor(id) => {
                     let (wide, error) = build.twins_of(*id, *kind)?;
                     arguments.extend([wide, error].into_iter().take(count).map(Argument::Tensor));
+                    if *kind == Kind::FloatPlace {
+                        bounds.push((arguments.len() - 1, error));
+                    }
                 }
                 Argument::Descriptor { tensor, block_shape } => {
                     let (wide, error) = build.twins_of(*tensor, *kind)?;
@@ -95,12 +108,33 @@ impl Twin {
                 }
             }
         }
+        if self.flagged {
+            arguments.push(Argument::Tensor(build.flag()?));
+        }
+        if self.sums {
+            build.make_room()?;
+            for (at, error) in bounds {
+                arguments[at] = Argument::Tensor(build.with_sums(error));
+            }
+        }
+        if self.measured {
+            let bits = build.distance as u64;
+            arguments.push(Argument::Scalar { bits });
+        }
         build.launch.arguments = arguments;
         Ok(build)
     }
 }
 
 impl Prepared {
+    /// True after a run in which another path may have stored elsewhere than this one: then nothing is known of any output.
+    pub fn is_elsewhere(&self) -> bool {
+        let flag = self
+            .flag
+            .and_then(|id| self.memory.allocations.get(id.0 as usize));
+        flag.is_some_and(|flag| flag.bytes.iter().any(|&byte| byte != 0))
+    }
+
     /// The outputs that have twins, after the run.
     pub fn outputs(&self) -> Vec<Bounded> {
         let tensor = |id: TensorId| &self.launch.tensors[id.0 as usize];
@@ -108,10 +142,11 @@ impl Prepared {
         let twins =
             twins.filter_map(|(i, twins)| twins.map(|(wide, error)| (TensorId(i as u32), wide, error)));
         let outputs = twins.filter(|(id, _, _)| tensor(*id).role != Role::In);
+        let elsewhere = self.is_elsewhere();
         let outputs = outputs.map(|(id, wide, error)| {
             let got = self.numbers(tensor(id));
-            let (wide, error) = match tensor(id).dtype.is_float() {
-                true => (self.numbers(tensor(wide)), self.numbers(tensor(error))),
+            let (wide, mut error) = match tensor(id).dtype.is_float() {
+                true => self.floats(tensor(id).dtype, tensor(wide), tensor(error)),
                 // Integers are exact where no float decides them.
                 false => {
                     let unsure = self.numbers(tensor(error)).into_iter();
@@ -119,6 +154,9 @@ impl Prepared {
                     (got.clone(), error.collect())
                 }
             };
+            if elsewhere {
+                error.fill(f64::NAN);
+            }
             Bounded {
                 tensor: tensor(id).clone(),
                 got,
@@ -127,6 +165,30 @@ impl Prepared {
             }
         });
         outputs.collect()
+    }
+
+    /// The twin of a tensor of floats, and its bounds, with those of sums.
+    fn floats(&self, dtype: Dtype, wide: &Tensor, error: &Tensor) -> (Vec<f64>, Vec<f64>) {
+        let (wide, errors) = (self.numbers(wide), self.numbers(error));
+        let beside = |times: i64| {
+            let mut tensor = error.clone();
+            tensor.offset += times * self.distance as i64;
+            self.numbers(&tensor)
+        };
+        let (Some(number), true) = (number_of(dtype), self.has_room(error.allocation)) else {
+            return (wide, errors);
+        };
+        let sums = beside(1).into_iter().zip(beside(2));
+        let lanes = wide.iter().zip(&errors).zip(sums);
+        let errors = lanes.map(|((&wide, &error), sums)| rounding::of_sums(wide, error, sums, number));
+        let errors = errors.collect();
+        (wide, errors)
+    }
+
+    /// True for bounds with what was added beside them.
+    fn has_room(&self, error: AllocationId) -> bool {
+        let bytes = &self.memory.allocations[error.0 as usize].bytes;
+        self.distance > 0 && bytes.len() == 3 * 8 * self.distance
     }
 
     fn numbers(&self, tensor: &Tensor) -> Vec<f64> {
@@ -145,6 +207,14 @@ fn decoded(dtype: Dtype, bytes: &[u8]) -> impl Iterator<Item = f64> + '_ {
             .decode_int(bits)
             .map_or_else(|| dtype.decode_float(bits), |integer| integer as f64)
     })
+}
+
+/// The format of a tensor of floats.
+fn number_of(dtype: Dtype) -> Option<Scalar> {
+    let numbers = [Scalar::F64, Scalar::F32, Scalar::F16, Scalar::BF16];
+    numbers
+        .into_iter()
+        .find(|&number| Dtype::of_scalar(number) == Some(dtype))
 }
 
 fn copy(memory: &Memory) -> Result<Memory> {
@@ -174,6 +244,116 @@ fn zeroed(len: usize) -> Result<Bytes> {
 }
 
 impl Prepared {
+    /// Before another launch: what is not known of what the last one left is written down beside it.
+    fn settle(&mut self) {
+        self.settle_sums();
+        if !self.is_elsewhere() {
+            return;
+        }
+        for (tensor, twins) in self.launch.tensors.iter().zip(&self.twins) {
+            let Some((_, error)) = twins.filter(|_| tensor.role != Role::In) else {
+                continue;
+            };
+            let error = self.launch.tensors[error.0 as usize].allocation;
+            let bytes = &mut self.memory.allocations[error.0 as usize].bytes;
+            match tensor.dtype.is_float() {
+                true => bytes
+                    .chunks_exact_mut(8)
+                    .for_each(|e| e.copy_from_slice(&f64::NAN.to_le_bytes())),
+                false => bytes.fill(1),
+            }
+        }
+        if let Some(flag) = self.flag {
+            self.memory.allocations[flag.0 as usize].bytes.fill(0);
+        }
+    }
+
+    /// The bounds of sums become bounds as others, with nothing added since.
+    fn settle_sums(&mut self) {
+        for &(_, dtype, wide, error) in &self.storage {
+            let (Some(number), true) = (number_of(dtype), self.has_room(error)) else {
+                continue;
+            };
+            let wide: Vec<f64> =
+                decoded(Dtype::F64, &self.memory.allocations[wide.0 as usize].bytes).collect();
+            let bytes = &mut self.memory.allocations[error.0 as usize].bytes;
+            let (errors, sums) = bytes.split_at_mut(8 * self.distance);
+            let (sizes, counts) = sums.split_at(8 * self.distance);
+            let sizes = decoded(Dtype::F64, sizes);
+            let sums = sizes.zip(decoded(Dtype::F64, counts));
+            for ((slot, wide), sums) in errors.chunks_exact_mut(8).zip(wide).zip(sums) {
+                let error = decoded(Dtype::F64, slot).next().unwrap_or(f64::NAN);
+                let error = rounding::of_sums(wide, error, sums, number);
+                slot.copy_from_slice(&error.to_le_bytes());
+            }
+            bytes[8 * self.distance..].fill(0);
+        }
+    }
+
+    /// Makes bounds three times as long: what is added to elements is noted behind them.
+    fn make_room(&mut self) -> Result<()> {
+        let floats = self.storage.iter().filter(|(_, dtype, ..)| dtype.is_float());
+        let floats: Vec<(AllocationId, AllocationId)> =
+            floats.map(|&(_, _, wide, error)| (wide, error)).collect();
+        let elements = |memory: &Memory, id: AllocationId| memory.allocations[id.0 as usize].bytes.len() / 8;
+        let most = floats.iter().map(|&(wide, _)| elements(&self.memory, wide)).max();
+        let most = most.unwrap_or(0).max(1);
+        if 3 * (most as u64).saturating_mul(floats.len() as u64) > MAX_ELEMENTS {
+            let why = "tensors that floats are added to atomically are too large for a float64 twin";
+            return Err(Error::unsupported(why));
+        }
+        self.distance = most;
+        for (wide, old) in floats {
+            if self.has_room(old) {
+                continue;
+            }
+            let mut bytes = zeroed(3 * 8 * most)?;
+            let count = 8 * elements(&self.memory, wide);
+            let from = std::mem::replace(&mut self.memory.allocations[old.0 as usize].bytes, zeroed(0)?);
+            bytes[..count].copy_from_slice(&from[..count]);
+            let name = self.memory.allocations[old.0 as usize].name.clone();
+            let new = self.allocate(&name, bytes);
+            for tensor in self.launch.tensors.iter_mut().filter(|t| t.allocation == old) {
+                tensor.allocation = new;
+            }
+            for storage in self.storage.iter_mut().filter(|storage| storage.3 == old) {
+                storage.3 = new;
+            }
+        }
+        Ok(())
+    }
+
+    /// A view of bounds with what is beside them.
+    fn with_sums(&mut self, error: TensorId) -> TensorId {
+        let tensor = &self.launch.tensors[error.0 as usize];
+        let mut all = tensor.clone();
+        all.shape.insert(0, 3);
+        all.strides.insert(0, self.distance as i64);
+        self.launch.tensors.push(all);
+        TensorId(self.launch.tensors.len() as u32 - 1)
+    }
+
+    /// The flag's tensor, for a launch that wants it.
+    fn flag(&mut self) -> Result<TensorId> {
+        let allocation = match self.flag {
+            Some(allocation) => allocation,
+            None => self.allocate("flag.elsewhere", zeroed(1)?),
+        };
+        self.flag = Some(allocation);
+        self.launch.tensors.push(Tensor {
+            name: String::from("flag.elsewhere"),
+            dtype: Dtype::I1,
+            shape: vec![1],
+            strides: vec![1],
+            offset: 0,
+            role: Role::InOut,
+            allocation,
+            uninit: false,
+            pointers: Vec::new(),
+        });
+        Ok(TensorId(self.launch.tensors.len() as u32 - 1))
+    }
+
     /// The twins of a tensor.
     fn twins_of(&mut self, id: TensorId, kind: Kind) -> Result<(TensorId, TensorId)> {
         let Some(slot) = self.twins.get(id.0 as usize) else {

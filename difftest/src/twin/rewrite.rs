@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use tilescope_diagnostics::{Error, Result};
 use tilescope_ir::{
-    Attrs, BlockId, Elem, FuncId, Function, FunctionBuilder, Module, Op, OpCode, OpId, OpVisitor, RegionId,
-    Successor, Type, ValueId,
+    Attrs, BlockId, Def, Elem, FuncId, Function, FunctionBuilder, Module, Op, OpCode, OpId, OpVisitor,
+    Pointer, RegionId, Scalar, Successor, Type, ValueId,
 };
 
 use super::arith::Wide;
@@ -20,6 +20,10 @@ pub(super) struct Rewriter<'m> {
     pub b: FunctionBuilder,
     shadows: HashMap<ValueId, Shadow>,
     blocks: HashMap<BlockId, BlockId>,
+    /// The address of the flag that says that another path may store elsewhere.
+    flag: Option<ValueId>,
+    /// How many elements beside its bound lies the size of what was added to an element atomically; how often, twice that.
+    pub distance: Option<ValueId>,
     /// What was given up, for the reader of a report.
     pub notes: Vec<String>,
 }
@@ -40,6 +44,8 @@ pub(super) fn function(module: &Module, id: FuncId, depends: &Depends) -> Result
         b: FunctionBuilder::new(f.name.clone()),
         shadows: HashMap::new(),
         blocks: HashMap::new(),
+        flag: None,
+        distance: None,
         notes: Vec::new(),
     };
     if !f.public {
@@ -88,6 +94,13 @@ impl Rewriter<'_> {
                 .map(|(&ty, suffix)| self.b.param(&format!("{name}{suffix}"), ty, None))
                 .collect();
             self.define(param, &form, &values)?;
+        }
+        if self.depends.flagged(self.id) {
+            let place = Type::Scalar(Elem::Ptr(Pointer::to(Scalar::I1)));
+            self.flag = Some(self.b.param("flag.elsewhere", place, None));
+        }
+        if self.depends.measured(self.id) {
+            self.distance = Some(self.b.param("sums.distance", Type::scalar(Scalar::I64), None));
         }
         for &block in order.iter().filter(|&&block| block != entry) {
             let new = self.b.add_block();
@@ -173,7 +186,6 @@ impl Rewriter<'_> {
 
     /// A float's own value in f64, exactly.
     pub(super) fn widened(&mut self, value: ValueId) -> ValueId {
-        use tilescope_ir::Scalar;
         let number = self.b.ty(value).elem().and_then(Elem::scalar);
         match number {
             Some(Scalar::F64) | None => value,
@@ -199,6 +211,38 @@ impl Rewriter<'_> {
             (Some(a), Some(b)) => Some(self.b.elementwise(OpCode::OrI, &[a, b])),
             (a, b) => a.or(b),
         }
+    }
+
+    /// Says in memory that another path may store elsewhere, if one of these truth values is true: nothing that the launch
+    /// leaves is judged then.
+    pub(super) fn raise(&mut self, unsure: ValueId) -> Result<()> {
+        let flag = self.flag;
+        let mut flag =
+            flag.ok_or_else(|| Error::unsupported("a twin that stores elsewhere by calls like these"))?;
+        if let Some(shape) = self.b.ty(unsure).shape() {
+            flag = self.b.splat(flag, shape);
+        }
+        self.b.store(flag, unsure, Some(unsure));
+        Ok(())
+    }
+
+    /// The same for a decision, if what it decides stores something.
+    pub(super) fn raise_if_stored(&mut self, f: &Function, op: OpId, unsure: Option<ValueId>) -> Result<()> {
+        let regions = &f.ops[op].regions;
+        match unsure {
+            Some(unsure) if self.depends.writes_in(self.module, f, regions) => {
+                self.note("floats decide whether something is stored; no output is judged where another path may decide otherwise");
+                self.raise(unsure)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What a call of a function passes beside its operands.
+    pub(super) fn besides(&self, callee: FuncId) -> impl Iterator<Item = ValueId> {
+        let flag = self.flag.filter(|_| self.depends.flagged(callee));
+        let distance = self.distance.filter(|_| self.depends.measured(callee));
+        flag.into_iter().chain(distance)
     }
 
     /// The float with nothing known of it where `unsure` is true.
@@ -336,6 +380,12 @@ impl Rewriter<'_> {
         }
         let terminator = &f.ops[last];
         self.b.at(terminator.loc);
+        if terminator.code == OpCode::Condition {
+            let unsure = self.operand(f, last, 0)?.unsure;
+            if let Some((of, _)) = f.ops.iter().find(|(_, op)| op.regions.contains(&region)) {
+                self.raise_if_stored(f, of, unsure)?;
+            }
+        }
         let mut values = Vec::new();
         for (&value, form) in terminator.operands.iter().zip(end) {
             let shadow = self.shadow(value)?;
@@ -410,6 +460,22 @@ impl Rewriter<'_> {
         let new = self.b.op(f.ops[op].code, &operands, Attrs::None, &[]);
         self.b.set_successors(new, successors);
         Ok(())
+    }
+
+    /// What the kernel calls the parameter that an address comes from.
+    pub(super) fn named_place(&self, f: &Function, place: ValueId) -> Option<String> {
+        let mut place = place;
+        for _ in 0..=f.ops.len() {
+            super::depends::pointee(f.ty(place))?;
+            match f.values[place].def {
+                Def::Arg(block, _) => {
+                    let name = f.value_name(&self.module.locs, place);
+                    return name.filter(|_| block == f.entry()).map(String::from);
+                }
+                Def::Result(op, _) => place = *f.ops[op].operands.first()?,
+            }
+        }
+        None
     }
 
     pub(super) fn note(&mut self, note: &str) {

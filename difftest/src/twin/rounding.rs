@@ -58,6 +58,32 @@ pub(super) fn saturates(number: Scalar) -> bool {
 /// Below this a function of f32 may give zero: the card flushes the subnormal results of most.
 pub(super) const FLUSHED: f64 = f32::MIN_POSITIVE as f64;
 
+/// What an atomic addition may lose beside its rounding: those of f32 in global memory take subnormal operands and results
+/// for zero.
+pub(super) fn lost_by_atomic(number: Scalar) -> f64 {
+    match number {
+        Scalar::F32 => 3.0 * FLUSHED,
+        _ => 0.0,
+    }
+}
+
+/// The bound of an element that was added to atomically, `count` times numbers whose magnitudes and errors add up to `sizes`,
+/// in whatever order. `error` is what it has without the roundings of these additions: each is of a partial sum, which is
+/// the result without those summands that come later.
+pub(super) fn of_sums(wide: f64, error: f64, (sizes, count): (f64, f64), number: Scalar) -> f64 {
+    if count == 0.0 {
+        return error;
+    }
+    let size = if wide.is_finite() { wide.abs() } else { 0.0 };
+    let reach = size + sizes + error;
+    let units = count * unit(number);
+    match reach > largest(number) {
+        true => f64::NAN,
+        // What is rounded has the roundings before it in itself.
+        false => error + units * (1.0 + units) * reach + count * lost_by_atomic(number),
+    }
+}
+
 /// The largest error of an f32 operation on a GPU, in units in the last place; 0.5 where it is correctly rounded.
 ///
 /// `exp` is not here: its error grows with its operand.

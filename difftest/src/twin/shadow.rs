@@ -114,6 +114,21 @@ impl Form {
     }
 }
 
+/// What is unsure in one of two uses of the same values is so in both; types are those of the first.
+pub(super) fn join(a: &[Form], b: &[Form]) -> Vec<Form> {
+    let pairs = a.iter().zip(b);
+    pairs
+        .map(|(a, b)| {
+            let mut form = a.clone();
+            if b.unsure && !a.unsure {
+                form.unsure = true;
+                form.types.push(mask_of(a.types[0]));
+            }
+            form
+        })
+        .collect()
+}
+
 /// The type of truth values, one for each lane of `ty`.
 pub(super) fn mask_of(ty: Type) -> Type {
     match ty {

@@ -9,7 +9,7 @@ use tilescope_ir::{Attrs, Elem, Function, OpCode, OpId, OpVisitor, Scalar, Value
 use super::depends::is_float;
 use super::rewrite::Rewriter;
 use super::rounding;
-use super::shadow::{Form, Kind, Shadow, mask_of, with_target};
+use super::shadow::{Form, Kind, Shadow, join, mask_of, with_target};
 
 impl OpVisitor for Rewriter<'_> {
     type Output = Result<()>;
@@ -60,6 +60,9 @@ impl OpVisitor for Rewriter<'_> {
         let zero = w.constant(sum, 0.0);
         let inexact = w.compare(FloatPredicate::Une, sum, zero);
         let distance = w.distance(a.wide, b.wide);
+        // What is compared with NaN gives the same wherever it lies.
+        let nan = w.is_nan(distance);
+        let distance = w.unless(nan, f64::INFINITY, distance);
         let near = w.compare(FloatPredicate::Ule, distance, sum);
         let unsure = self.b.elementwise(OpCode::AndI, &[inexact, near]);
         self.set(f, op, 0, Shadow::plain(value, Some(unsure)));
@@ -285,6 +288,15 @@ impl OpVisitor for Rewriter<'_> {
         if self.operand(f, op, 0)?.kind == Kind::FloatPlace {
             return Err(self.refuse(f, op, "sums of floats through a descriptor"));
         }
+        let mut unsure = None;
+        let value = self.operand(f, op, 1)?;
+        for operand in self.operands(f, op)? {
+            let mask = operand
+                .unsure
+                .map(|mask| self.fitted(mask, self.b.ty(value.value)));
+            unsure = self.either(unsure, mask);
+        }
+        self.elsewhere(f, op, unsure)?;
         self.copy(f, op).map(drop)
     }
 
@@ -361,7 +373,8 @@ impl OpVisitor for Rewriter<'_> {
             let form = Form::of(function.ty(param), depends, self.depends.int_memory);
             forms.push(form.ok_or_else(|| self.refuse(f, op, "pointers to pointers to floats"))?);
         }
-        let operands = self.pass_all(&f.ops[op].operands, &forms)?;
+        let mut operands = self.pass_all(&f.ops[op].operands, &forms)?;
+        operands.extend(self.besides(callee));
         let results = self.forms(f, &f.ops[op].results)?;
         let types: Vec<_> = results
             .iter()
@@ -400,8 +413,9 @@ impl OpVisitor for Rewriter<'_> {
             doubt = self.either(doubt, shadow.unsure);
             operands.push(shadow.value);
         }
+        self.raise_if_stored(f, op, doubt)?;
         // One form serves the first values, the arguments, the yielded values and the results.
-        let joined = join_forms(carried, &result_forms);
+        let joined = join(carried, &result_forms);
         operands.extend(self.pass_all(init, &joined)?);
         let mut region_args = arg_forms.get(..1).unwrap_or_default().to_vec();
         region_args.extend(joined.iter().cloned());
@@ -417,6 +431,7 @@ impl OpVisitor for Rewriter<'_> {
         let data = &f.ops[op];
         let condition = self.operand(f, op, 0)?;
         let forms = self.forms(f, &data.results)?;
+        self.raise_if_stored(f, op, condition.unsure)?;
         let mut regions = Vec::new();
         for &region in &data.regions {
             regions.push(self.region(f, region, &[], &forms)?);
@@ -438,7 +453,7 @@ impl OpVisitor for Rewriter<'_> {
         let (before_args, given) = super::depends::ends(f, Some(before)).unwrap_or_default();
         let (after_args, _) = super::depends::ends(f, Some(after)).unwrap_or_default();
         let first = self.forms(f, before_args)?;
-        let next = join_forms(&self.forms(f, after_args)?, &self.forms(f, &data.results)?);
+        let next = join(&self.forms(f, after_args)?, &self.forms(f, &data.results)?);
         let operands = self.pass_all(&data.operands, &first)?;
         let mut end = vec![
             Form::of(tilescope_ir::Type::BOOL, false, false)
@@ -466,8 +481,12 @@ impl OpVisitor for Rewriter<'_> {
     }
 
     fn cond_br(&mut self, f: &Function, op: OpId) -> Result<()> {
-        if self.operand(f, op, 0)?.unsure.is_some() {
-            self.note("a branch depends on floats; the twin takes the kernel's side");
+        if let Some(unsure) = self.operand(f, op, 0)?.unsure {
+            // All that follows, of this function and of what calls it, may be another way.
+            self.note(
+                "a branch depends on floats; no output is judged where another path may take the other side",
+            );
+            self.raise(unsure)?;
         }
         self.branch(f, op)
     }
@@ -492,14 +511,6 @@ impl OpVisitor for Rewriter<'_> {
     fn grid_dependency(&mut self, f: &Function, op: OpId) -> Result<()> {
         self.copy(f, op).map(drop)
     }
-}
-
-/// What is unsure in one of two uses of the same values is so in both.
-fn join_forms(a: &[Form], b: &[Form]) -> Vec<Form> {
-    let pairs = a.iter().zip(b);
-    pairs
-        .map(|(a, b)| if a.unsure { a.clone() } else { b.clone() })
-        .collect()
 }
 
 impl Rewriter<'_> {
@@ -661,8 +672,11 @@ impl Rewriter<'_> {
                     let (low, high) = (w.op(OpCode::Trunc, &[low]), w.op(OpCode::Trunc, &[high]));
                     w.compare(FloatPredicate::Une, low, high)
                 } else {
+                    // Every path has bits of its own for NaN.
                     let zero = w.constant(source.error, 0.0);
-                    w.compare(FloatPredicate::Une, source.error, zero)
+                    let inexact = w.compare(FloatPredicate::Une, source.error, zero);
+                    let nan = w.is_nan(source.wide);
+                    w.op(OpCode::OrI, &[inexact, nan])
                 };
                 self.set(f, op, 0, Shadow::plain(value, Some(unsure)));
             }
