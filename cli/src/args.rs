@@ -6,6 +6,9 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use tilescope_interpreter::poison::Poison;
 use tilescope_interpreter::target::{TARGETS, Target};
 
+/// Operations after which a program is stopped, unless told.
+pub const MAX_STEPS: u64 = 100_000_000;
+
 const AFTER_HELP: &str = "\
 A LAUNCH is a launch file (NAME.launch.toml) or the name of a built-in example (see `tilescope kernels`).
 
@@ -79,6 +82,16 @@ pub enum Denied {
     Warnings,
     /// The findings of one check.
     Check(tilescope_diagnostics::Check),
+}
+
+impl Denied {
+    /// As it is written.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Denied::Warnings => "warnings",
+            Denied::Check(check) => check.id(),
+        }
+    }
 }
 
 fn denied(text: &str) -> Result<Denied, String> {
@@ -227,7 +240,7 @@ pub struct RunOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
     /// Stop a program that goes on after so many operations: asked where a loop begins again
-    #[arg(long, value_name = "N", default_value_t = 100_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = MAX_STEPS, value_parser = clap::value_parser!(u64).range(1..))]
     pub max_steps: u64,
     /// Report at most this many findings per launch
     #[arg(long, value_name = "N", default_value_t = 100)]
@@ -382,7 +395,7 @@ pub struct Diff {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
     /// Stop a program that goes on after so many operations: asked where a loop begins again
-    #[arg(long, value_name = "N", default_value_t = 100_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = MAX_STEPS, value_parser = clap::value_parser!(u64).range(1..))]
     pub max_steps: u64,
     /// Which findings count.
     #[command(flatten)]
@@ -461,7 +474,7 @@ pub struct Debug {
     #[arg(long, value_name = "MB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub history: u64,
     /// Stop a program that goes on after so many operations: asked where a loop begins again
-    #[arg(long, value_name = "N", default_value_t = 100_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = MAX_STEPS, value_parser = clap::value_parser!(u64).range(1..))]
     pub max_steps: u64,
     /// Where kernels are.
     #[command(flatten)]

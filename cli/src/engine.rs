@@ -717,6 +717,7 @@ fn run_once(
         findings_cut: outcome.findings_cut,
         interrupted: outcome.interrupted,
         notes,
+        search: None,
     };
     Ok(Ran {
         launched,

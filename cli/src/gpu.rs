@@ -242,6 +242,7 @@ impl Gpu {
             findings_cut: false,
             interrupted: !ended,
             notes,
+            search: None,
         })
     }
 

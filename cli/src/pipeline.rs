@@ -103,6 +103,7 @@ mod tests {
                 findings_cut: false,
                 interrupted: false,
                 notes: Vec::new(),
+                search: None,
             })
             .collect();
         settle_unwritten(&mut launched, |_, _| true);

@@ -84,7 +84,13 @@ fn plain(report: &Report, errors: &[Box<Error>]) -> String {
             out.push_str(&text::finding(finding, &NoSources, Paint::Plain));
             out.push('\n');
         }
-        out.push_str(&summary::verdict(launched));
+        match &launched.search {
+            None => out.push_str(&summary::verdict(launched)),
+            Some(search) => {
+                out.push_str(&search.case.as_ref().map_or_else(String::new, summary::case));
+                out.push_str(&summary::searched(launched, search));
+            }
+        }
     }
     for error in errors {
         out.push_str(&text::error(error, Paint::Plain));

@@ -1,6 +1,6 @@
 //! Findings: what a check reports, complete enough for every renderer.
 
-use crate::{Check, Severity};
+use crate::{Check, Searched, Severity};
 
 /// One frame of a place: file, line and column (1-based; column 0 where unknown) and function.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -201,6 +201,8 @@ pub struct Launched {
     pub interrupted: bool,
     /// Remarks on how the launch was read or judged, for example a check that did not apply.
     pub notes: Vec<String>,
+    /// Where many cases of the launch were run: what that gave. Programs, time, outputs and prints are then those of none.
+    pub search: Option<Searched>,
 }
 
 /// The results of all launches of one command.

@@ -13,6 +13,7 @@ mod error;
 pub mod explain;
 mod finding;
 pub mod render;
+mod search;
 mod suggest;
 mod suppress;
 
@@ -23,5 +24,6 @@ pub use finding::{
     Chain, Finding, Frame, Launched, Location, OutputSummary, Printed, Report, Suppressed, TensorRef, Unused,
     Value,
 };
+pub use search::{Bounds, FailedCase, Searched};
 pub use suggest::closest;
 pub use suppress::{Pattern, Rule, Suppressions, Whose};

@@ -193,6 +193,7 @@ fn report() -> Report {
         findings_cut: true,
         interrupted: false,
         notes: vec![],
+        search: None,
     };
     Report {
         launches: vec![launched],

@@ -9,7 +9,7 @@ use proptest::strategy::NewTree;
 use proptest::test_runner::TestRunner;
 use tilescope_diagnostics::{Error, Result};
 use tilescope_launch::expr::{Scope, Value};
-use tilescope_launch::{CaseFill, Dtype, LaunchFile, Overrides};
+use tilescope_launch::{CaseFill, Constexpr, Dtype, LaunchFile, Overrides};
 
 /// Everything that may vary in a launch.
 #[derive(Debug, Clone)]
@@ -20,6 +20,9 @@ pub struct Space {
     fills: Vec<String>,
     /// Tensors of the file's first float type, which take the types that are asked for.
     retyped: Vec<String>,
+    /// That first float type, where there is one.
+    own: Option<Dtype>,
+    /// The types that are drawn; where there are none, the file's own stays.
     dtypes: Vec<Dtype>,
     tensors: Vec<String>,
 }
@@ -50,8 +53,8 @@ pub struct Case {
     pub choices: Vec<usize>,
     /// What float tensors hold whose data are left open; none is `randn`.
     pub fill: Option<CaseFill>,
-    /// Position in the list of types.
-    pub dtype: usize,
+    /// The type of the tensors that have the file's first float type; none: that type.
+    pub dtype: Option<Dtype>,
     /// Elements of storage before and behind every tensor.
     pub slack: (i64, i64),
     /// Seed of generated data.
@@ -65,19 +68,10 @@ impl Space {
     /// What varies in a launch file, with these types for its tensors of the first float type (none: as it says).
     ///
     /// # Errors
-    /// Choices that are no values; types for a file without float tensors.
+    /// Choices that are no values, or that differ between launches for parameters of one name; types for a file without
+    /// float tensors.
     pub fn of(file: &LaunchFile, dtypes: &[Dtype], blocks: &[i64]) -> Result<Space> {
-        let mut choices = Vec::new();
-        for constexpr in file.launches().iter().flat_map(|launch| launch.constexprs()) {
-            let values = constexpr.choices.iter().map(|e| Scope::new().evaluate(e));
-            let values = values.collect::<Result<Vec<Value>>>()?;
-            if !values.is_empty() {
-                choices.push(Choice {
-                    name: constexpr.name.clone(),
-                    values,
-                });
-            }
-        }
+        let choices = choices(file)?;
         let mut blocks = blocks.to_vec();
         blocks.extend(choices.iter().flat_map(|c| &c.values).filter_map(small));
         let vars = file.vars().iter().filter_map(|var| {
@@ -101,6 +95,7 @@ impl Space {
             choices,
             fills: file.open_fills().into_iter().map(String::from).collect(),
             retyped: retyped.map(|(name, _)| name.to_string()).collect(),
+            own: first,
             dtypes: dtypes.to_vec(),
             tensors: floats.iter().map(|(name, _)| name.to_string()).collect(),
         })
@@ -115,7 +110,6 @@ impl Space {
     pub fn overrides(&self, case: &Case) -> Overrides {
         let vars = self.vars.iter().zip(&case.vars);
         let choices = self.choices.iter().zip(&case.choices);
-        let dtype = self.dtypes.get(case.dtype).copied();
         let slack = match case.slack {
             (0, 0) => Vec::new(),
             (before, behind) => self.tensors.iter().map(|t| (t.clone(), before, behind)).collect(),
@@ -132,7 +126,8 @@ impl Space {
                 .fill
                 .map(|fill| self.fills.iter().map(|name| (name.clone(), fill)).collect())
                 .unwrap_or_default(),
-            dtypes: dtype
+            dtypes: case
+                .dtype
                 .map(|dtype| self.retyped.iter().map(|name| (name.clone(), dtype)).collect())
                 .unwrap_or_default(),
             slack,
@@ -166,7 +161,7 @@ impl Space {
     /// first is halved again and again, to an edge if it was one. A case whose size is not known stays as it is.
     pub fn fitted(&self, mut case: Case, most: u64, size: impl Fn(&Case) -> Option<u64>) -> Case {
         while size(&case).is_some_and(|size| size > most) {
-            let above = |at: usize| case.vars[at] - self.vars[at].low;
+            let above = |at: usize| case.vars[at].max(self.vars[at].low).abs_diff(self.vars[at].low);
             let vars = 0..case.vars.len().min(self.vars.len());
             let Some(at) = vars.max_by_key(|&at| (above(at), std::cmp::Reverse(at))) else {
                 break;
@@ -175,7 +170,7 @@ impl Space {
                 break;
             }
             let var = &self.vars[at];
-            let half = var.low + above(at) / 2;
+            let half = var.low.saturating_add_unsigned(above(at) / 2);
             let below = var.edges.iter().rfind(|&&edge| edge <= half).copied();
             case.vars[at] = match var.edges.contains(&case.vars[at]) {
                 true => below.unwrap_or(half),
@@ -194,8 +189,9 @@ impl Space {
         if case.slack != (0, 0) {
             changes.push(Box::new(|case| case.slack = (0, 0)));
         }
-        if case.dtype != 0 {
-            changes.push(Box::new(|case| case.dtype = 0));
+        let first = self.dtypes.first().copied();
+        if case.dtype != first {
+            changes.push(Box::new(move |case| case.dtype = first));
         }
         for (at, _) in case
             .choices
@@ -228,7 +224,9 @@ impl Space {
                 parts.push(format!("{}={value}", choice.name));
             }
         }
-        if let Some(dtype) = self.dtypes.get(case.dtype) {
+        // Where types are drawn, the file's own is said too: without it `--replay` takes the first that is given.
+        let own = self.own.filter(|_| !self.dtypes.is_empty());
+        if let Some(dtype) = case.dtype.or(own) {
             parts.push(format!("dtype={}", dtype.name()));
         }
         if let Some(fill) = case.fill {
@@ -241,7 +239,8 @@ impl Space {
         parts.join(",")
     }
 
-    /// The case that [`Space::describe`] describes.
+    /// The case that [`Space::describe`] describes. It may have another float type than those that are drawn: a case that
+    /// once failed stays one. Where no type is said, it is the file's own.
     ///
     /// # Errors
     /// Names what there is not, and values that are not possible.
@@ -250,7 +249,7 @@ impl Space {
             vars: self.vars.iter().map(|var| var.low).collect(),
             choices: vec![0; self.choices.len()],
             fill: None,
-            dtype: 0,
+            dtype: None,
             slack: (0, 0),
             seed: 0,
         };
@@ -262,6 +261,10 @@ impl Space {
             let (name, value) = part.split_once('=').ok_or_else(|| wrong("is no NAME=VALUE"))?;
             if let Some(at) = self.vars.iter().position(|var| var.name == name) {
                 let number: i64 = value.parse().map_err(|_| wrong("is no integer"))?;
+                let (low, high) = (self.vars[at].low, self.vars[at].high);
+                if !(low..=high).contains(&number) {
+                    return Err(wrong(&format!("is outside of its range, [{low}, {high}]")));
+                }
                 case.vars[at] = number;
             } else if let Some(at) = self.choices.iter().position(|choice| choice.name == name) {
                 let values = &self.choices[at].values;
@@ -274,8 +277,12 @@ impl Space {
                     }
                     "seed" => case.seed = value.parse().map_err(|_| wrong("is no seed"))?,
                     "dtype" => {
-                        let at = self.dtypes.iter().position(|dtype| dtype.name() == value);
-                        case.dtype = at.ok_or_else(|| wrong("is not in --dtypes"))?;
+                        let dtype = Dtype::from_name(value).filter(|dtype| dtype.is_float());
+                        let dtype = dtype.ok_or_else(|| wrong("is no type of floats"))?;
+                        if self.retyped.is_empty() {
+                            return Err(wrong("changes float tensors, and this launch has none"));
+                        }
+                        case.dtype = Some(dtype);
                     }
                     "slack" => {
                         let sides = value.split_once('+');
@@ -313,7 +320,8 @@ impl Space {
             ]
             .boxed(),
         };
-        let dtype = 0..self.dtypes.len().max(1);
+        let dtypes = self.dtypes.clone();
+        let dtype = (0..dtypes.len().max(1)).prop_map(move |at| dtypes.get(at).copied());
         let slack = prop_oneof![3 => Just((0, 0)), 1 => (0i64..9, 0i64..9)];
         let seed = proptest::num::u32::ANY.no_shrink();
         (vars, choices, fill, dtype, slack, seed).prop_map(|(vars, choices, fill, dtype, slack, seed)| Case {
@@ -342,18 +350,60 @@ impl Strategy for Near {
     fn new_tree(&self, runner: &mut TestRunner) -> NewTree<Self> {
         let random = u64::from(runner.rng().next_u32());
         let more = u64::from(runner.rng().next_u32());
-        let span = (self.high - self.low).max(0) as u64;
+        let span = self.high.max(self.low).abs_diff(self.low);
         let value = match (random % 10, self.edges.is_empty()) {
             (0..6, false) => self.edges[(more % self.edges.len() as u64) as usize],
             // As many small as large ones: log-uniform.
             _ => {
                 let bits = more % u64::from(span.max(1).ilog2() + 1);
-                let below = (2u64 << bits).min(span.saturating_add(1)).max(1);
-                self.low + (u64::from(runner.rng().next_u32()) % below) as i64
+                let below = 2u64.checked_shl(bits as u32).filter(|&below| below > 0);
+                let below = below.unwrap_or(u64::MAX).min(span.saturating_add(1)).max(1);
+                let random = match u32::try_from(below) {
+                    Ok(_) => u64::from(runner.rng().next_u32()),
+                    Err(_) => runner.rng().next_u64(),
+                };
+                self.low.saturating_add_unsigned(random % below)
             }
         };
         Just(value.clamp(self.low, self.high)).new_tree(runner)
     }
+}
+
+/// The tunable parameters of a file's launches. Values are given by name, so those of one name are one parameter: each
+/// launch that has it must have the same choices.
+fn choices(file: &LaunchFile) -> Result<Vec<Choice>> {
+    let constexprs = || file.launches().iter().flat_map(|launch| launch.constexprs());
+    let values = |constexpr: &Constexpr| {
+        let values = constexpr.choices.iter().map(|e| Scope::new().evaluate(e));
+        values.collect::<Result<Vec<Value>>>()
+    };
+    let mut choices: Vec<Choice> = Vec::new();
+    for constexpr in constexprs().filter(|constexpr| !constexpr.choices.is_empty()) {
+        let (name, mine) = (&constexpr.name, values(constexpr)?);
+        if choices.iter().any(|known| known.name == *name) {
+            continue;
+        }
+        for other in constexprs().filter(|other| other.name == *name) {
+            let theirs = values(other)?;
+            if theirs != mine {
+                let here = match theirs.is_empty() {
+                    true => "no choices here",
+                    false => "other choices here",
+                };
+                let message = format!("`{name}` has other choices in another launch of this file");
+                let error = Error::input(message).at(file.source(), other.span.clone(), here);
+                let error = error.at(file.source(), constexpr.span.clone(), "its choices there");
+                return Err(error.help(format!(
+                    "parameters of one name are tuned together: give `{name}` the same choices in each launch, or none"
+                )));
+            }
+        }
+        choices.push(Choice {
+            name: name.clone(),
+            values: mine,
+        });
+    }
+    Ok(choices)
 }
 
 fn small(value: &Value) -> Option<i64> {
@@ -369,10 +419,11 @@ pub fn block_sizes<'v>(values: impl Iterator<Item = &'v Value>) -> Vec<i64> {
 /// Values within a range at which kernels change what they do.
 fn edges(low: i64, high: i64, blocks: &[i64]) -> Vec<i64> {
     const PRIMES: [i64; 12] = [2, 3, 7, 13, 31, 61, 127, 251, 509, 1021, 4093, 65537];
-    let mut found = vec![low, low + 1, high - 1, high, 1];
+    let mut found = vec![low, low.saturating_add(1), high.saturating_sub(1), high, 1];
     for &block in blocks {
         for multiple in [1, 2, 3, 5] {
-            found.extend([multiple * block - 1, multiple * block, multiple * block + 1]);
+            let multiple = block.saturating_mul(multiple);
+            found.extend([multiple.saturating_sub(1), multiple, multiple.saturating_add(1)]);
         }
     }
     for bits in 1..40 {
@@ -436,7 +487,8 @@ BLOCK = { value = 64, choices = [32, 64] }
             ("n", "is no NAME=VALUE"),
             ("BLOCK=48", "is none of the choices"),
             ("fill=hot", "is no fill"),
-            ("dtype=bf16", "is not in --dtypes"),
+            ("dtype=i32", "is no type of floats"),
+            ("n=1001", "is outside of its range, [1, 1000]"),
             ("slack=1", "is no BEFORE+BEHIND"),
         ] {
             let error = space.parse(text).unwrap_err().to_string();
@@ -477,7 +529,10 @@ BLOCK = { value = 64, choices = [32, 64] }
                     .found
                     .unwrap();
                 let smallest = &found.smallest;
-                assert_eq!((smallest.fill, smallest.slack, smallest.dtype), (None, (0, 0), 0));
+                assert_eq!(
+                    (smallest.fill, smallest.slack, smallest.dtype),
+                    (None, (0, 0), Some(Dtype::F32))
+                );
                 assert!(fails(smallest.vars[0]) && found.shrinking <= 40, "{found:?}");
                 let least = (1..).find(|&n| fails(n)).unwrap();
                 assert_eq!(smallest.vars[0], least, "seed {seed}");
@@ -489,6 +544,151 @@ BLOCK = { value = 64, choices = [32, 64] }
         assert!(least(|n| n % 64 != 0) <= 10);
         assert!(least(|n| n > 64) <= 30);
         assert!(least(|n| n > 64 && n % 64 == 1) <= 40);
+    }
+
+    fn ranged(low: i64, high: i64) -> Space {
+        let text = FILE.replace("[1, 1000]", &format!("[{low}, {high}]"));
+        let file = LaunchFile::parse(Source::new("a.launch.toml", text)).unwrap();
+        Space::of(&file, &[], &[i64::MAX, i64::MIN, 64]).unwrap()
+    }
+
+    /// All of a range of 64 bits is drawn from, fitted and made small in without an overflow.
+    #[test]
+    fn ranges_of_all_integers_are_searched() {
+        const ENDS: [i64; 6] = [i64::MIN, i64::MIN + 1, -1, 1, i64::MAX - 1, i64::MAX];
+        for (at, &low) in ENDS.iter().enumerate() {
+            for &high in &ENDS[at..] {
+                let space = ranged(low, high);
+                let mut runner = TestRunner::deterministic();
+                let mut far = false;
+                for _ in 0..200 {
+                    let case = space.strategy().new_tree(&mut runner).unwrap().current();
+                    assert!((low..=high).contains(&case.vars[0]), "{case:?}");
+                    far |= case.vars[0].abs_diff(low) > 1 << 40;
+                    let fitted = space.fitted(case.clone(), 0, |_| Some(1));
+                    assert_eq!(fitted.vars[0], low, "{case:?}");
+                    let distance = |case: &Case| Some(case.vars[0].abs_diff(low));
+                    let fitted = space.fitted(case, 1 << 62, distance);
+                    assert!(distance(&fitted).unwrap() <= 1 << 62, "{fitted:?}");
+                }
+                assert!(
+                    far || high.abs_diff(low) <= 1 << 40,
+                    "[{low}, {high}]: none is large"
+                );
+                let middle = low.midpoint(high);
+                let outcome = search(&space, 2000, 1, &[], &mut Sizes(|n| n >= middle)).unwrap();
+                let found = outcome.found.expect("one that fails");
+                assert_eq!(found.smallest.vars[0], middle, "[{low}, {high}]");
+            }
+        }
+        // A case that lies below the range, as only a program can make it.
+        let below = Case {
+            vars: vec![i64::MIN],
+            ..ranged(1, 9).parse("n=1").unwrap()
+        };
+        assert_eq!(ranged(1, 9).fitted(below.clone(), 0, |_| Some(1)), below);
+    }
+
+    /// A case that failed stays one when other types, or none, are drawn.
+    #[test]
+    fn a_case_may_have_a_type_that_is_not_drawn() {
+        let file = LaunchFile::parse(Source::new("a.launch.toml", FILE)).unwrap();
+        let kept = "n=65,BLOCK=32,dtype=bf16,seed=3";
+        for dtypes in [&[][..], &[Dtype::F16], &[Dtype::F32, Dtype::BF16]] {
+            let space = Space::of(&file, dtypes, &[]).unwrap();
+            let case = space.parse(kept).unwrap();
+            assert_eq!(space.describe(&case), kept);
+            let x = (String::from("x"), Dtype::BF16);
+            assert!(space.overrides(&case).dtypes.contains(&x));
+        }
+        let space = Space::of(&file, &[Dtype::F16], &[]).unwrap();
+        let own = space.parse("n=65,seed=3").unwrap();
+        assert_eq!(own.dtype, None);
+        assert_eq!(space.describe(&own), "n=65,BLOCK=32,dtype=f32,seed=3");
+    }
+
+    #[test]
+    fn parameters_of_one_name_are_one() {
+        let space = |first: &str, second: &str| {
+            let text = format!(
+                r#"
+[vars]
+n = {{ value = 50, range = [1, 64] }}
+[tensors]
+x = {{ dtype = "f32", shape = ["n"], role = "in" }}
+y = {{ dtype = "f32", shape = ["n"], role = "out" }}
+[[launch]]
+kernel = "two.py::k"
+grid = [1]
+args = {{ x_ptr = "x", y_ptr = "y" }}
+constexprs = {{ BLOCK = {first} }}
+[[launch]]
+kernel = "two.py::k"
+grid = [1]
+args = {{ x_ptr = "y", y_ptr = "x" }}
+constexprs = {{ BLOCK = {second} }}
+"#
+            );
+            let file = LaunchFile::parse(Source::new("a.pipeline.toml", text)).unwrap();
+            Space::of(&file, &[], &[])
+        };
+        let two = "{ value = 32, choices = [32, 64] }";
+        let one = space(two, two).unwrap();
+        let words = "n=1,BLOCK=64,seed=0";
+        assert_eq!(one.describe(&one.parse(words).unwrap()), words);
+        for (other, why) in [
+            ("{ value = 16, choices = [16, 128] }", "other choices here"),
+            ("16", "no choices here"),
+        ] {
+            for (first, second) in [(two, other), (other, two)] {
+                let error = space(first, second).unwrap_err();
+                let said = error.to_string();
+                assert!(
+                    said.contains("`BLOCK` has other choices in another launch"),
+                    "{said}"
+                );
+                assert_eq!(error.labels.len(), 2);
+                assert!(first != two || error.labels[0].text == why, "{error:?}");
+                assert!(error.help.is_some());
+            }
+        }
+    }
+
+    /// Fails at 65 elements and more; cannot be run at all below 4, nor judged where `n` is even.
+    struct Breaks;
+
+    impl Judge for Breaks {
+        type Failure = ();
+
+        fn judge(&mut self, case: &Case) -> Result<Verdict<()>> {
+            match case.vars[0] {
+                ..4 => Err(Error::input("too small to be run")),
+                n if n < 900 && n % 2 == 0 => Err(Error::internal("an even one")),
+                65.. => Ok(Verdict::Fail(())),
+                _ => Ok(Verdict::Agree(Tightness::default())),
+            }
+        }
+
+        fn same(&self, (): &(), (): &()) -> bool {
+            true
+        }
+
+        fn go_on(&mut self, _: u32) -> bool {
+            true
+        }
+    }
+
+    /// An error in a smaller case takes nothing away from what was found.
+    #[test]
+    fn a_failure_outlives_an_error_in_a_smaller_case() {
+        let space = space();
+        let first = space.parse("n=1000,dtype=f32").unwrap();
+        let found = search(&space, 1, 0, &[first.clone()], &mut Breaks).unwrap().found;
+        let found = found.expect("the failure stays");
+        assert_eq!(found.first, first);
+        assert!(found.smallest.vars[0] < 1000, "{found:?}");
+        let (case, error) = found.error.expect("the error is told");
+        assert_eq!((case.vars[0], error.message.as_str()), (1, "too small to be run"));
     }
 
     #[test]

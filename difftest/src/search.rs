@@ -31,6 +31,8 @@ pub struct Found<F> {
     pub failure: F,
     /// Cases run to make it small.
     pub shrinking: u32,
+    /// The first of these that could not be judged, and why: a smaller case may fail yet.
+    pub error: Option<(Case, Box<Error>)>,
 }
 
 /// What a search gave.
@@ -80,7 +82,7 @@ pub trait Judge {
 /// small. The same seed draws the same cases.
 ///
 /// # Errors
-/// Those of the judge.
+/// Those of the judge, until a case fails; those of smaller cases are told with it ([`Found::error`]).
 pub fn search<J: Judge>(
     space: &Space,
     cases: u32,
@@ -130,8 +132,9 @@ pub fn search<J: Judge>(
                     smallest: case,
                     failure,
                     shrinking: 0,
+                    error: None,
                 };
-                outcome.found = Some(shrink(space, found, judge)?);
+                outcome.found = Some(shrink(space, found, judge));
                 break;
             }
         }
@@ -140,7 +143,7 @@ pub fn search<J: Judge>(
 }
 
 /// Makes a failing case smaller: plain data, first choices and small sizes, as long as it fails in the same way.
-fn shrink<J: Judge>(space: &Space, found: Found<J::Failure>, judge: &mut J) -> Result<Found<J::Failure>> {
+fn shrink<J: Judge>(space: &Space, found: Found<J::Failure>, judge: &mut J) -> Found<J::Failure> {
     let mut shrinker = Shrinker {
         tried: HashSet::from([space.describe(&found.smallest)]),
         space,
@@ -151,13 +154,13 @@ fn shrink<J: Judge>(space: &Space, found: Found<J::Failure>, judge: &mut J) -> R
     loop {
         let before = shrinker.found.smallest.clone();
         for simpler in space.simpler(&before) {
-            shrinker.fails(|case| simpler(case))?;
+            shrinker.fails(|case| simpler(case));
         }
         for var in 0..before.vars.len() {
-            shrinker.shrink_var(var)?;
+            shrinker.shrink_var(var);
         }
         if shrinker.stopped || shrinker.found.smallest == before {
-            return Ok(shrinker.found);
+            return shrinker.found;
         }
     }
 }
@@ -171,30 +174,34 @@ struct Shrinker<'s, J: Judge> {
 }
 
 impl<J: Judge> Shrinker<'_, J> {
-    /// Tries the smallest case so far with a change; keeps it if it fails.
-    fn fails(&mut self, change: impl Fn(&mut Case)) -> Result<bool> {
+    /// Tries the smallest case so far with a change; keeps it if it fails. One that cannot be judged does not.
+    fn fails(&mut self, change: impl Fn(&mut Case)) -> bool {
         let mut case = self.found.smallest.clone();
         change(&mut case);
         if self.stopped || !self.tried.insert(self.space.describe(&case)) {
-            return Ok(false);
+            return false;
         }
         if self.found.shrinking >= MAX_SHRINKING || !self.judge.go_on(self.found.shrinking) {
             self.stopped = true;
-            return Ok(false);
+            return false;
         }
         self.found.shrinking += 1;
-        match self.judge.judge(&case)? {
-            Verdict::Fail(failure) if self.judge.same(&failure, &self.found.failure) => {
+        match self.judge.judge(&case) {
+            Ok(Verdict::Fail(failure)) if self.judge.same(&failure, &self.found.failure) => {
                 (self.found.smallest, self.found.failure) = (case, failure);
-                Ok(true)
+                true
             }
-            _ => Ok(false),
+            Ok(_) => false,
+            Err(error) => {
+                self.found.error.get_or_insert((case, error));
+                false
+            }
         }
     }
 
     /// The least value of a variable; else, halving, one below which all pass; else the edges below that one: sizes that
     /// fail are often no interval.
-    fn shrink_var(&mut self, var: usize) -> Result<()> {
+    fn shrink_var(&mut self, var: usize) {
         let edges = self.space.small_values(var);
         let value = |this: &Self| this.found.smallest.vars.get(var).copied().unwrap_or_default();
         let try_value = |this: &mut Self, to: i64| {
@@ -205,27 +212,26 @@ impl<J: Judge> Shrinker<'_, J> {
             })
         };
         let Some(&least) = edges.first() else {
-            return Ok(());
+            return;
         };
-        if value(self) <= least || try_value(self, least)? {
-            return Ok(());
+        if value(self) <= least || try_value(self, least) {
+            return;
         }
         let mut passes = least;
-        while value(self) - passes > 1 {
-            let middle = passes + (value(self) - passes) / 2;
-            if !try_value(self, middle)? {
+        while value(self).abs_diff(passes) > 1 {
+            let middle = passes.midpoint(value(self));
+            if !try_value(self, middle) {
                 passes = middle;
             }
             if self.stopped {
-                return Ok(());
+                return;
             }
         }
         let smallest = value(self);
         for &edge in edges.iter().take_while(|&&edge| edge < smallest) {
-            if try_value(self, edge)? {
+            if try_value(self, edge) {
                 break;
             }
         }
-        Ok(())
     }
 }

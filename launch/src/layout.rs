@@ -1,5 +1,15 @@
 //! Where a view's elements lie in its storage.
 
+use tilescope_diagnostics::Error;
+
+/// What errors say of tensors and numbers beyond what can be.
+pub(crate) const TOO_LARGE: &str = "too large";
+
+/// True for an error about a tensor, or a number that makes one, that is too large: smaller sizes may do.
+pub fn is_too_large(error: &Error) -> bool {
+    error.message.contains(TOO_LARGE)
+}
+
 /// Shape, strides and offset of a view, checked against overflow. All numbers are elements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Layout {

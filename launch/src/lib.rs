@@ -37,7 +37,7 @@ pub use evaluated::{Evaluated, GivenArg, GivenConstexpr, GivenValue};
 pub use file::{
     CaseFill, Constexpr, ConstexprValue, Expect, KernelRef, LaunchFile, LaunchSpec, Oracle, Overrides, Var,
 };
-pub use layout::{Run, Runs};
+pub use layout::{Run, Runs, is_too_large};
 pub use memory::{ALIGNMENT, Allocation, Bytes, FIRST_ADDRESS, LAZY_BYTES, Memory};
 pub use model::{
     AllocationId, Argument, AskedOptions, CompileOptions, Dtype, Launch, Role, Tensor, TensorId,

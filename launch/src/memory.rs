@@ -17,7 +17,7 @@ use tilescope_diagnostics::{Error, Result, Source};
 
 use crate::deferred::Deferred;
 use crate::fill::{Contents, Fill};
-use crate::layout::Runs;
+use crate::layout::{Runs, TOO_LARGE};
 use crate::{AllocationId, Tensor, TensorId};
 
 /// Address of the first allocation: far from null, and not the same when cut to 32 bits.
@@ -304,7 +304,7 @@ impl Plan {
         let bytes = i128::from(storage) * size as i128;
         if bytes > MAX_BYTES || self.owners.len() > 1 << 20 {
             let message = format!(
-                "`{}` is too large: it wants {}",
+                "`{}` is {TOO_LARGE}: it wants {}",
                 tensor.name,
                 human_bytes(bytes as u128)
             );

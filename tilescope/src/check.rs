@@ -343,6 +343,7 @@ fn run_on(
         findings_cut: outcome.findings_cut,
         interrupted: outcome.interrupted,
         notes: Vec::new(),
+        search: None,
     })
 }
 

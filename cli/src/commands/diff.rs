@@ -1,19 +1,22 @@
 //! `tilescope diff LAUNCH`: many cases, each by every path; the first that differs, made small.
 
 use anyhow::Result;
-use tilescope_diagnostics::render::text;
-use tilescope_diagnostics::{Error, Finding, Launched, Report, Severity};
+use clap::ValueEnum;
+use tilescope_diagnostics::render::{summary, text};
+use tilescope_diagnostics::{Bounds, Error, FailedCase, Finding, Launched, Report, Searched, Severity};
 use tilescope_difftest::case::{Case, Space, block_sizes};
-use tilescope_difftest::judge::{Bench, Paths, Subject};
-use tilescope_difftest::{Engine, Failure, Found, Judge, Other, Outcome, Relation, Verdict, search};
+use tilescope_difftest::judge::{Bench, Judged, Paths, Subject};
+use tilescope_difftest::{
+    Engine, Failure, Found, Judge, Other, Outcome, Relation, Tightness, Verdict, search,
+};
 use tilescope_interpreter::Options;
 use tilescope_kernels::REFERENCES;
 use tilescope_launch::expr::Value;
-use tilescope_launch::{Oracle, Overrides};
+use tilescope_launch::{Oracle, Overrides, is_too_large};
 
 use super::{quoted, refuse};
 use crate::against::Against;
-use crate::args::{Diff, Format, Global, Path};
+use crate::args::{Diff, Format, Global, MAX_STEPS, Path};
 use crate::engine::{self, Opened, Refused, Template, available_memory, cpu};
 use crate::engines::OnGpu;
 use crate::interrupt;
@@ -48,7 +51,7 @@ pub fn run(args: &Diff, global: &Global, terminal: &Terminal) -> Result<Status> 
         Ok(done) => {
             let mut status = done.status();
             if args.format == Format::Text {
-                for note in done.notes.iter().filter(|_| !global.quiet) {
+                for note in done.launched.notes.iter().filter(|_| !global.quiet) {
                     terminal.note(note);
                 }
                 status = status.and(out.text(&done.text(global, terminal)));
@@ -77,166 +80,287 @@ pub fn run(args: &Diff, global: &Global, terminal: &Terminal) -> Result<Status> 
     Ok(status)
 }
 
-/// What a search gave, for its report.
+/// What is reported.
 struct Done {
     launched: Launched,
-    /// What varied and what was compared, and how the bounds fared.
-    summary: String,
-    /// The case that failed: lines about it, and where its output differs.
-    case: Option<(Vec<String>, Option<String>)>,
-    /// What could not be judged.
-    notes: Vec<String>,
+    search: Searched,
     /// The launch file whose kernels the findings are in.
     opened: Opened,
+}
+
+/// What a search needs.
+struct Ready<'a> {
+    args: &'a Diff,
+    template: &'a Template<'a>,
+    opened: Opened,
+    /// The other launch file, and as it is by itself.
+    against: Option<(Against<'a>, Opened)>,
+    gpus: Vec<OnGpu>,
+    /// Where failing cases are written.
+    kept: Option<Kept>,
+    space: Space,
+}
+
+/// What a search gave.
+struct Looked {
+    outcome: Outcome<Failure>,
+    /// What is wrong with the launch as the file says it, with its data files.
+    own: Option<Failure>,
+    notes: Vec<String>,
     interrupted: bool,
 }
 
-fn look(args: &Diff, template: &Template<'_>, against: Option<Against<'_>>) -> Result<Done, Refused> {
-    if args.replay.is_none() {
-        ends_of_ranges(template)?;
-    }
-    let on_gpus = on_gpus(args)?;
-    let engines: Vec<&dyn Engine> = on_gpus.iter().map(|engine| engine as &dyn Engine).collect();
-    let kept = match args.no_write {
-        true => None,
-        false => Kept::of(&args.launch, args.out.as_deref())?,
-    };
-    let opened = template.bind(&Overrides::default())?;
-    has_what_is_asked(args, &opened)?;
-    let judge = sieve(args, &opened)?;
-    let sift = |launch: usize, findings: &mut Vec<Finding>| judge.sift(findings, &opened, launch);
-    let other = against.map(|against| against.template.bind(&Overrides::default()));
-    let other = other.transpose()?;
-    let other_judge = other.as_ref().map(|other| sieve(args, other)).transpose()?;
-    let other_sift = |launch: usize, findings: &mut Vec<Finding>| {
-        if let (Some(judge), Some(other)) = (&other_judge, &other) {
-            judge.sift(findings, other, launch);
+fn look<'a>(
+    args: &'a Diff,
+    template: &'a Template<'a>,
+    against: Option<Against<'a>>,
+) -> Result<Done, Refused> {
+    let ready = Ready::open(args, template, against)?;
+    let looked = ready.search()?;
+    Ok(ready.report(looked))
+}
+
+impl<'a> Ready<'a> {
+    /// Opens what is compared.
+    fn open(
+        args: &'a Diff,
+        template: &'a Template<'a>,
+        against: Option<Against<'a>>,
+    ) -> Result<Ready<'a>, Refused> {
+        if args.replay.is_none() {
+            ends_of_ranges(template)?;
         }
-    };
-    let other_bench = other.as_ref().map(|other| bench(args, other, &other_sift));
-    let other_bench = other_bench.transpose()?;
-    let constants = opened.bound.constexprs.iter().flatten().map(|(_, value)| value);
-    let space = Space::of(&template.file, &args.dtypes, &block_sizes(constants))?;
-    let mut judging = Judging {
-        template,
-        space: &space,
-        bench: Bench {
-            engines: &engines,
-            ..bench(args, &opened, &sift)?
-        },
-        against: against.zip(other_bench.as_ref()),
-        notes: Vec::new(),
-        refused: Vec::new(),
-        interrupted: false,
-        lost: false,
-    };
-    let (first, cases) = match &args.replay {
-        Some(words) => (vec![space.parse(words)?], 1),
-        None => {
-            let known = kept.as_ref().map_or(Ok(Vec::new()), Kept::cases)?;
+        let gpus = on_gpus(args)?;
+        let kept = match args.no_write {
+            true => None,
+            false => Kept::of(&args.launch, args.out.as_deref())?,
+        };
+        let opened = template.bind(&Overrides::default())?;
+        has_what_is_asked(args, &opened)?;
+        let against = match against {
+            Some(against) => Some((against, against.template.bind(&Overrides::default())?)),
+            None => None,
+        };
+        let constants = opened.bound.constexprs.iter().flatten().map(|(_, value)| value);
+        let space = Space::of(&template.file, &args.dtypes, &block_sizes(constants))?;
+        Ok(Ready {
+            args,
+            template,
+            opened,
+            against,
+            gpus,
+            kept,
+            space,
+        })
+    }
+
+    /// Runs the cases.
+    fn search(&self) -> Result<Looked, Refused> {
+        let (args, space) = (self.args, &self.space);
+        let other = self.against.as_ref().map(|(_, other)| other);
+        let engines: Vec<&dyn Engine> = self.gpus.iter().map(|engine| engine as &dyn Engine).collect();
+        let judge = sieve(args, &self.opened)?;
+        let sift = |launch: usize, findings: &mut Vec<Finding>| judge.sift(findings, &self.opened, launch);
+        let other_judge = other.map(|other| sieve(args, other)).transpose()?;
+        let other_sift = |launch: usize, findings: &mut Vec<Finding>| {
+            if let (Some(judge), Some(other)) = (&other_judge, other) {
+                judge.sift(findings, other, launch);
+            }
+        };
+        let other_bench = other.map(|other| bench(args, other, &other_sift));
+        let other_bench = other_bench.transpose()?;
+        let against = self.against.as_ref().map(|(against, _)| *against);
+        let mut judging = Judging {
+            template: self.template,
+            space,
+            bench: Bench {
+                engines: &engines,
+                ..bench(args, &self.opened, &sift)?
+            },
+            against: against.zip(other_bench.as_ref()),
+            notes: Vec::new(),
+            refused: Vec::new(),
+            interrupted: false,
+            lost: false,
+        };
+        let (first, cases) = self.cases(&mut judging)?;
+        // Data files are right for the launch as the file says it, and for no other case.
+        let (mut own, tightness) =
+            match judging.bench.paths.file && args.replay.is_none() && against.is_none() {
+                true => judging.own(&self.opened)?,
+                false => Default::default(),
+            };
+        judging.bench.paths.file = false;
+        let cases = if own.is_some() { 0 } else { cases };
+        let mut outcome = match search(space, cases, args.seed, &first, &mut judging) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                let mut errors = judging.refused;
+                errors.insert(0, error);
+                return Err(Refused(errors));
+            }
+        };
+        outcome.tightness.add(tightness);
+        if let Some(found) = &mut outcome.found {
+            of_its_own(space, found);
+        }
+        if let Some((case, error)) = outcome.found.as_ref().and_then(|found| found.error.as_ref()) {
+            let words = space.describe(case);
+            judging.notes.push(format!(
+                "a smaller case could not be judged, {words}: {}",
+                error.message
+            ));
+        }
+        if args.bisect && !judging.interrupted {
+            judging.bisect(outcome.found.as_mut());
+            judging.bisect_own(&self.opened, own.as_mut());
+        }
+        // Asked for, and not for one case there.
+        let refused = self.gpus.iter().find_map(OnGpu::ran_nothing);
+        if let (Some(why), None, None) = (refused, &outcome.found, &own) {
+            return Err(why.into());
+        }
+        let mut notes = judging.notes;
+        notes.extend(self.gpus.iter().map(OnGpu::note));
+        Ok(Looked {
+            outcome,
+            own,
+            notes,
+            interrupted: judging.interrupted,
+        })
+    }
+
+    /// The cases that are known, and how many to run with them.
+    fn cases(&self, judging: &mut Judging<'_>) -> Result<(Vec<Case>, u32), Refused> {
+        let Some(words) = &self.args.replay else {
+            let known = self.kept.as_ref().map_or(Ok(Vec::new()), Kept::cases)?;
             let first = judging.known(&known);
-            let cases = args.cases.saturating_add(first.len() as u32);
-            (first, cases)
+            let cases = self.args.cases.saturating_add(first.len() as u32);
+            return Ok((first, cases));
+        };
+        let mut case = self.space.parse(words)?;
+        case.dtype = case.dtype.or(self.args.dtypes.first().copied());
+        Ok((vec![case], 1))
+    }
+
+    /// Says what was found, and writes the smallest case down.
+    fn report(self, looked: Looked) -> Done {
+        let Looked {
+            outcome,
+            own,
+            mut notes,
+            interrupted,
+        } = looked;
+        let (args, space) = (self.args, &self.space);
+        let mut search = searched(&outcome, space, args);
+        let (mut findings, mut is_there) = (Vec::new(), false);
+        if let Some(mut found) = outcome.found {
+            let words = space.describe(&found.smallest);
+            let launch_file = match keep(self.kept.as_ref(), self.template, space, &mut found) {
+                Ok(path) => path,
+                Err(error) => {
+                    notes.push(error.message.clone());
+                    None
+                }
+            };
+            is_there = found.failure.relation == Relation::There;
+            search.case = Some(FailedCase {
+                replay: again(args, Some(&words)),
+                words: Some((words, space.describe(&found.first))),
+                shrinking: found.shrinking,
+                launch_file,
+                bisected: args.bisect,
+                map: found.failure.difference.map(|difference| difference.map),
+            });
+            findings = found.failure.findings;
+        } else if let Some(failure) = own {
+            search.case = Some(FailedCase {
+                replay: again(args, None),
+                words: None,
+                shrinking: 0,
+                launch_file: None,
+                bisected: args.bisect,
+                map: failure.difference.map(|difference| difference.map),
+            });
+            findings = failure.findings;
+        }
+        let launch = &self.opened.bound.launches[0];
+        let launched = Launched {
+            launch: launch.name.clone(),
+            kernel: launch.kernel.clone(),
+            grid: launch.grid,
+            programs: 0,
+            elapsed_s: 0.0,
+            outputs: Vec::new(),
+            prints: Vec::new(),
+            findings,
+            suppressed: Vec::new(),
+            findings_cut: false,
+            interrupted,
+            notes,
+            search: Some(search.clone()),
+        };
+        let other = self.against.map(|(_, other)| other);
+        Done {
+            launched,
+            search,
+            opened: other.filter(|_| is_there).unwrap_or(self.opened),
+        }
+    }
+}
+
+/// The command that runs a case, or the launch as its file says it, and says where it goes wrong: with all options that
+/// were given and bear on that.
+fn again(args: &Diff, case: Option<&str>) -> String {
+    let mut words: Vec<String> = vec![String::from("tilescope diff"), quoted(&args.launch).into()];
+    let mut option = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            words.push(format!("--{name} {}", quoted(&value)));
         }
     };
-    // Data files are right for the launch as the file says it, and for no other case.
-    let mut own = match judging.bench.paths.file && args.replay.is_none() && against.is_none() {
-        true => judging.own(&opened)?,
-        false => None,
-    };
-    judging.bench.paths.file = false;
-    let cases = if own.is_some() { 0 } else { cases };
-    let mut outcome = match search(&space, cases, args.seed, &first, &mut judging) {
-        Ok(outcome) => outcome,
-        Err(error) => {
-            let mut errors = judging.refused;
-            errors.insert(0, error);
-            return Err(Refused(errors));
-        }
-    };
-    if let Some(found) = &mut outcome.found {
-        of_its_own(&space, found);
+    let list = |names: Vec<String>| (!names.is_empty()).then(|| names.join(","));
+    let tolerance = |number: f64| (number > 0.0).then(|| number.to_string());
+    option("against", args.against.clone());
+    option(
+        "dtypes",
+        list(args.dtypes.iter().map(|dtype| dtype.name().to_string()).collect()),
+    );
+    // Data files hold for no drawn case.
+    let paths = args.paths.iter().filter(|&&path| case.is_none() || path != Path::File);
+    let paths: Vec<String> = paths
+        .filter_map(|path| Some(path.to_possible_value()?.get_name().to_string()))
+        .collect();
+    option(
+        "paths",
+        match paths.is_empty() && !args.paths.is_empty() {
+            true => Some(String::from("interpreter")),
+            false => list(paths),
+        },
+    );
+    option("device", (args.device != 0).then(|| args.device.to_string()));
+    option("rtol", tolerance(args.rtol));
+    option("atol", tolerance(args.atol));
+    option(
+        "max-steps",
+        (args.max_steps != MAX_STEPS).then(|| args.max_steps.to_string()),
+    );
+    for denied in &args.judge.deny {
+        option("deny", Some(denied.name().to_string()));
     }
-    if let Some(found) = outcome
-        .found
-        .as_mut()
-        .filter(|_| args.bisect && !judging.interrupted)
-    {
-        judging.bisect(found)?;
+    for path in &args.judge.suppress {
+        option("suppress", Some(path.display().to_string()));
     }
-    if let Some(failure) = own.as_mut().filter(|_| args.bisect) {
-        judging.bench.bisect(&Subject::from(&opened), None, 0, failure)?;
+    for path in &args.sources.python_path {
+        option("python-path", Some(path.display().to_string()));
     }
-    let (mut notes, interrupted) = (judging.notes, judging.interrupted);
-    // Asked for, and not for one case there.
-    let refused = on_gpus.iter().find_map(OnGpu::ran_nothing);
-    if let (Some(why), None, None) = (refused, &outcome.found, &own) {
-        return Err(why.into());
-    }
-    notes.extend(on_gpus.iter().map(OnGpu::note));
-    let launch = &opened.bound.launches[0];
-    let mut launched = Launched {
-        launch: launch.name.clone(),
-        kernel: launch.kernel.clone(),
-        grid: launch.grid,
-        programs: 0,
-        elapsed_s: 0.0,
-        outputs: Vec::new(),
-        prints: Vec::new(),
-        findings: Vec::new(),
-        suppressed: Vec::new(),
-        findings_cut: false,
-        interrupted,
-        notes: Vec::new(),
-    };
-    let summary = summary(&outcome, &space, args);
-    let (mut case, mut is_there) = (None, false);
-    if let Some(mut found) = outcome.found {
-        let mut lines = vec![
-            format!("smallest case: {}", space.describe(&found.smallest)),
-            format!(
-                "first seen in: {} (made small in {} runs)",
-                space.describe(&found.first),
-                found.shrinking
-            ),
-        ];
-        match keep(kept.as_ref(), template, &space, &mut found) {
-            Ok(Some(path)) => lines.push(format!("its launch file: {path}")),
-            Ok(None) => lines.push(format!(
-                "run it again{}: tilescope diff {}{} --bisect --replay {}",
-                if args.bisect { "" } else { ", for where it begins" },
-                quoted(&args.launch),
-                against.map_or(String::new(), |other| format!(
-                    " --against {}",
-                    quoted(other.name)
-                )),
-                quoted(&space.describe(&found.smallest))
-            )),
-            Err(error) => notes.push(error.message.clone()),
-        }
-        is_there = found.failure.relation == Relation::There;
-        launched.findings = found.failure.findings;
-        launched.notes.extend(lines.iter().cloned());
-        case = Some((lines, found.failure.difference.map(|difference| difference.map)));
-    }
-    if let Some(failure) = own {
-        launched.findings = failure.findings;
-        let lines = vec![String::from(
-            "the launch as the file says it differs: no case was drawn",
-        )];
-        launched.notes.extend(lines.iter().cloned());
-        case = Some((lines, failure.difference.map(|difference| difference.map)));
-    }
-    launched.notes.extend(summary.lines().map(String::from));
-    launched.notes.extend(notes.iter().cloned());
-    Ok(Done {
-        launched,
-        summary,
-        case,
-        notes,
-        opened: other.filter(|_| is_there).unwrap_or(opened),
-        interrupted,
-    })
+    option(
+        "target",
+        args.sources.target.map(|target| target.name.to_string()),
+    );
+    option("out", args.out.as_ref().map(|path| path.display().to_string()));
+    words.push(String::from("--bisect"));
+    words.extend(case.map(|case| format!("--replay {}", quoted(case))));
+    words.join(" ")
 }
 
 /// What the checks found with the other value of a tunable parameter is told as a case of its own.
@@ -400,15 +524,27 @@ struct Judging<'a> {
 }
 
 impl Judging<'_> {
-    /// What is wrong with the launch as the file says it, where it has data files to compare with.
-    fn own(&mut self, opened: &Opened) -> Result<Option<Failure>, Refused> {
+    /// What is wrong with the launch as the file says it, where it has data files to compare with; how tight the bounds
+    /// were.
+    fn own(&mut self, opened: &Opened) -> Result<(Option<Failure>, Tightness), Refused> {
         let mut expect = opened.bound.expect.iter();
         if !expect.any(|expect| matches!(expect.oracle, Oracle::File { .. })) {
-            return Ok(None);
+            return Ok(Default::default());
         }
         let judged = self.bench.judge(&Subject::from(opened), None, 0)?;
+        self.learn(&judged);
+        Ok((judged.failure, judged.tightness))
+    }
+
+    /// What a case tells beside its verdict.
+    fn learn(&mut self, judged: &Judged) {
+        for note in &judged.notes {
+            if !self.notes.contains(note) {
+                self.notes.push(note.clone());
+            }
+        }
         self.interrupted |= judged.interrupted;
-        Ok(judged.failure)
+        self.lost |= judged.lost;
     }
 
     /// The cases of the list that the launch file still allows.
@@ -417,9 +553,10 @@ impl Judging<'_> {
         for words in words {
             match self.space.parse(words) {
                 Ok(case) => cases.push(case),
-                Err(_) => self
-                    .notes
-                    .push(format!("a known case no longer fits the launch file: {words}")),
+                Err(error) => self.notes.push(format!(
+                    "a known case no longer fits the launch file: {words}: {}",
+                    error.message
+                )),
             }
         }
         cases
@@ -431,8 +568,31 @@ impl Judging<'_> {
         Some((self.subject(&case).ok()?, words))
     }
 
-    /// Says of a failure where its two sides part.
-    fn bisect(&self, found: &mut Found<Failure>) -> Result<(), Refused> {
+    /// Says of a failure where its two sides part; what keeps it from that is a note.
+    fn bisect(&mut self, found: Option<&mut Found<Failure>>) {
+        if let Some(found) = found
+            && let Err(refused) = self.parted(found)
+        {
+            self.not_bisected(refused);
+        }
+    }
+
+    /// The same of the launch as its file says it.
+    fn bisect_own(&mut self, opened: &Opened, own: Option<&mut Failure>) {
+        if let Some(failure) = own
+            && let Err(error) = self.bench.bisect(&Subject::from(opened), None, 0, failure)
+        {
+            self.not_bisected(error.into());
+        }
+    }
+
+    fn not_bisected(&mut self, refused: Refused) {
+        let why = &first_of(refused).message;
+        self.notes
+            .push(format!("where it begins could not be found: {why}"));
+    }
+
+    fn parted(&self, found: &mut Found<Failure>) -> Result<(), Refused> {
         let case = &found.smallest;
         let subject = self.subject(case)?;
         let overrides = self.space.overrides(case);
@@ -461,9 +621,10 @@ impl Judge for Judging<'_> {
     type Failure = Failure;
 
     fn fit(&self, case: Case) -> Case {
-        let size = |case: &Case| {
-            let overrides = self.space.overrides(case);
-            self.template.file.evaluate(&overrides).ok().map(|e| e.elements())
+        // A tensor of which the size cannot even be told is one that is too large.
+        let size = |case: &Case| match self.template.file.evaluate(&self.space.overrides(case)) {
+            Ok(evaluated) => Some(evaluated.elements()),
+            Err(error) => is_too_large(&error).then_some(u64::MAX),
         };
         self.space.fitted(case, MOST_ELEMENTS, size)
     }
@@ -504,13 +665,7 @@ impl Judge for Judging<'_> {
             }
         };
         let judged = judged.map_err(|error| error.note(words()))?;
-        for note in &judged.notes {
-            if !self.notes.contains(note) {
-                self.notes.push(note.clone());
-            }
-        }
-        self.interrupted |= judged.interrupted;
-        self.lost |= judged.lost;
+        self.learn(&judged);
         Ok(judged.verdict())
     }
 
@@ -529,48 +684,31 @@ fn first_of(refused: Refused) -> Box<Error> {
     first.unwrap_or_else(|| Error::input("the launch is refused"))
 }
 
-fn summary(outcome: &Outcome<Failure>, space: &Space, args: &Diff) -> String {
-    let mut text = format!("{} cases run", outcome.cases);
-    if space.is_fixed() {
-        text.push_str(" (nothing varies but the data: give `[vars]` ranges)");
+fn searched(outcome: &Outcome<Failure>, space: &Space, args: &Diff) -> Searched {
+    let bounds = outcome.tightness.0.iter().map(|(output, fit)| Bounds {
+        output: output.clone(),
+        judged: fit.judged,
+        unknown: fit.unknown,
+        largest: fit.largest,
+    });
+    Searched {
+        cases: outcome.cases,
+        seed: args.seed,
+        fixed: space.is_fixed(),
+        fitted: outcome.fitted,
+        most_elements: MOST_ELEMENTS,
+        not_launched: outcome.invalid.clone(),
+        bounds: bounds.collect(),
+        case: None,
     }
-    text.push_str(&format!(", seed {}\n", args.seed));
-    if outcome.fitted > 0 {
-        text.push_str(&format!(
-            "{} were drawn larger and made to fit {MOST_ELEMENTS} elements\n",
-            outcome.fitted
-        ));
-    }
-    if let (count @ 1.., Some(why)) = &outcome.invalid {
-        text.push_str(&format!("{count} could not be launched: {why}\n"));
-    }
-    for (output, fit) in &outcome.tightness.0 {
-        text.push_str(&format!("`{output}`: {} elements compared", fit.judged));
-        if fit.judged > 0 {
-            let share = 100.0 * fit.largest;
-            text.push_str(&format!("; differences took at most {share:.1} % of their bound"));
-        }
-        if fit.unknown > 0 {
-            text.push_str(&format!("; {} have no bound and were not judged", fit.unknown));
-        }
-        text.push('\n');
-    }
-    let judged = outcome.tightness.0.values().map(|fit| fit.judged);
-    if outcome.found.is_none() && judged.sum::<u64>() == 0 {
-        text.push_str("no element was compared by a bound\n");
-    }
-    text
 }
 
 impl Done {
     fn status(&self) -> Status {
-        let found = match self.case {
-            Some(_) => Status::Found,
-            None => Status::Clean,
-        };
-        match self.interrupted {
-            true => Status::Interrupted,
-            false => found,
+        match (self.launched.interrupted, &self.search.case) {
+            (true, _) => Status::Interrupted,
+            (false, Some(_)) => Status::Found,
+            (false, None) => Status::Clean,
         }
     }
 
@@ -581,24 +719,9 @@ impl Done {
             report.push_str(&text::finding(finding, &texts, terminal.report));
             report.push('\n');
         }
-        if let Some((lines, map)) = &self.case {
-            if let Some(map) = map {
-                report.push_str(&format!(
-                    "where it differs (the last dimension across, all others down; `#` all, `+` some, `.` none):\n{map}"
-                ));
-            }
-            for line in lines {
-                report.push_str(line);
-                report.push('\n');
-            }
-        }
+        report.push_str(&self.search.case.as_ref().map_or_else(String::new, summary::case));
         if !global.quiet {
-            report.push_str(&format!("{}: {}", self.launched.launch, self.summary));
-            report.push_str(match (&self.case, self.interrupted) {
-                (Some(_), _) => "verdict: a case differs\n",
-                (None, true) => "verdict: none differs so far\n",
-                (None, false) => "verdict: no case differs\n",
-            });
+            report.push_str(&summary::searched(&self.launched, &self.search));
         }
         report
     }

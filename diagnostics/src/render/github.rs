@@ -4,14 +4,17 @@
 
 use crate::{Error, Finding, Report, Severity, Unused};
 
+use super::summary;
 use super::text::occurrence;
 
 /// The whole report, one command a line. Inputs that could not be used are errors too.
 pub fn report(report: &Report, errors: &[Box<Error>]) -> String {
     let mut out = String::new();
     for launched in &report.launches {
+        let case = launched.search.as_ref().and_then(|search| search.case.as_ref());
+        let case = case.map_or_else(String::new, summary::case);
         for finding in &launched.findings {
-            out.push_str(&annotation(finding, &launched.launch));
+            out.push_str(&annotation(finding, &launched.launch, case.trim_end()));
         }
     }
     for unused in &report.unused {
@@ -23,7 +26,8 @@ pub fn report(report: &Report, errors: &[Box<Error>]) -> String {
     out
 }
 
-fn annotation(finding: &Finding, launch: &str) -> String {
+/// `case` is that of a search in which the finding was made.
+fn annotation(finding: &Finding, launch: &str, case: &str) -> String {
     let word = match finding.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -49,6 +53,9 @@ fn annotation(finding: &Finding, launch: &str) -> String {
     message.push_str(&format!("\nlaunch: {launch}"));
     if let Some(help) = &finding.help {
         message.push_str(&format!("\nhelp: {help}"));
+    }
+    if !case.is_empty() {
+        message.push_str(&format!("\n{case}"));
     }
     format!("::{word} {}::{}\n", properties.join(","), data(&message))
 }

@@ -2,7 +2,8 @@
 //!
 //! Every key of the format is always there, `null` where it does not apply; some appear only when
 //! they say something: `count_at_least` (the count is a lower bound) and `debug` (the command that opens
-//! the debugger there) of a finding, `findings_cut`, `interrupted`, `suppressed` and `notes` of a launch, `unused_suppressions` and `errors` of the report. NaN and infinities are the
+//! the debugger there) of a finding, `search` and `case` of a launch of which many cases were run, in place of what one run
+//! gives; `findings_cut`, `interrupted`, `suppressed` and `notes` of a launch, `unused_suppressions` and `errors` of the report. NaN and infinities are the
 //! strings `nan`, `inf`, `-inf`; integers that JSON readers cannot hold in 64 bits are strings.
 
 use serde::Serialize;
@@ -10,8 +11,8 @@ use serde::ser::{SerializeMap, Serializer};
 
 use super::number;
 use crate::{
-    Chain, Error, ErrorKind, Finding, Frame, Launched, Location, OutputSummary, Printed, Report, TensorRef,
-    Value,
+    Bounds, Chain, Error, ErrorKind, Finding, Frame, Launched, Location, OutputSummary, Printed, Report,
+    TensorRef, Value,
 };
 
 /// The whole report as one JSON document, ending in a line break.
@@ -85,10 +86,8 @@ struct JsonLaunch<'a> {
     launch: &'a str,
     kernel: &'a str,
     grid: [u64; 3],
-    programs: u64,
-    elapsed_s: f64,
-    outputs: Outputs<'a>,
-    prints: Vec<JsonPrint<'a>>,
+    #[serde(flatten)]
+    gave: JsonGave<'a>,
     findings: Vec<JsonFinding<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     suppressed: Vec<JsonFinding<'a>>,
@@ -100,6 +99,92 @@ struct JsonLaunch<'a> {
     notes: &'a [String],
 }
 
+/// What one run gave, or many.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum JsonGave<'a> {
+    Run {
+        programs: u64,
+        elapsed_s: f64,
+        outputs: Outputs<'a>,
+        prints: Vec<JsonPrint<'a>>,
+    },
+    Search {
+        search: JsonSearch<'a>,
+        case: Option<JsonCase<'a>>,
+    },
+}
+
+#[derive(Serialize)]
+struct JsonSearch<'a> {
+    cases: u32,
+    seed: u64,
+    fitted: u32,
+    not_launched: u32,
+    why: Option<&'a str>,
+    bounds: ByOutput<'a>,
+}
+
+/// How the bounds fared, as a map from an output's name.
+struct ByOutput<'a>(&'a [Bounds]);
+
+impl Serialize for ByOutput<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let fared = |bounds: &Bounds| JsonBounds {
+            judged: bounds.judged,
+            unknown: bounds.unknown,
+            largest: JsonValue(Value::Float(bounds.largest)),
+        };
+        serializer.collect_map(self.0.iter().map(|bounds| (&bounds.output, fared(bounds))))
+    }
+}
+
+#[derive(Serialize)]
+struct JsonBounds {
+    judged: u64,
+    unknown: u64,
+    largest: JsonValue,
+}
+
+#[derive(Serialize)]
+struct JsonCase<'a> {
+    smallest: Option<&'a str>,
+    first: Option<&'a str>,
+    shrinking: u32,
+    launch_file: Option<&'a str>,
+    replay: &'a str,
+    map: Option<Vec<&'a str>>,
+}
+
+fn gave(launched: &Launched) -> JsonGave<'_> {
+    match &launched.search {
+        None => JsonGave::Run {
+            programs: launched.programs,
+            elapsed_s: launched.elapsed_s,
+            outputs: Outputs(&launched.outputs),
+            prints: launched.prints.iter().map(print).collect(),
+        },
+        Some(search) => JsonGave::Search {
+            search: JsonSearch {
+                cases: search.cases,
+                seed: search.seed,
+                fitted: search.fitted,
+                not_launched: search.not_launched.0,
+                why: search.not_launched.1.as_deref(),
+                bounds: ByOutput(&search.bounds),
+            },
+            case: search.case.as_ref().map(|case| JsonCase {
+                smallest: case.words.as_ref().map(|(smallest, _)| smallest.as_str()),
+                first: case.words.as_ref().map(|(_, first)| first.as_str()),
+                shrinking: case.shrinking,
+                launch_file: case.launch_file.as_deref(),
+                replay: &case.replay,
+                map: case.map.as_ref().map(|map| map.lines().collect()),
+            }),
+        },
+    }
+}
+
 fn is_false(b: &bool) -> bool {
     !*b
 }
@@ -109,10 +194,7 @@ fn launch(launched: &Launched) -> JsonLaunch<'_> {
         launch: &launched.launch,
         kernel: &launched.kernel,
         grid: launched.grid,
-        programs: launched.programs,
-        elapsed_s: launched.elapsed_s,
-        outputs: Outputs(&launched.outputs),
-        prints: launched.prints.iter().map(print).collect(),
+        gave: gave(launched),
         findings: launched.findings.iter().map(finding).collect(),
         suppressed: launched.suppressed.iter().map(finding).collect(),
         findings_cut: launched.findings_cut,

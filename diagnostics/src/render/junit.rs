@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::{NoSources, Paint, text};
+use super::{NoSources, Paint, summary, text};
 use crate::{Error, Finding, Launched, Report, Severity};
 
 /// The whole report as a document.
@@ -48,18 +48,21 @@ fn failures(launched: &Launched) -> usize {
 
 fn suite(out: &mut String, launched: &Launched, cases: usize) {
     let (name, kernel) = (escaped(&launched.launch), escaped(&launched.kernel));
+    // A search takes no time of its own.
+    let time = match launched.search {
+        None => format!(" time=\"{:.6}\"", launched.elapsed_s),
+        Some(_) => String::new(),
+    };
     let _ = writeln!(
         out,
-        "  <testsuite name=\"{name}\" tests=\"{cases}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" time=\"{:.6}\">",
+        "  <testsuite name=\"{name}\" tests=\"{cases}\" failures=\"{}\" errors=\"0\" skipped=\"{}\"{time}>",
         failures(launched),
-        launched.suppressed.len(),
-        launched.elapsed_s
+        launched.suppressed.len()
     );
     if launched.findings.is_empty() && launched.suppressed.is_empty() {
         let _ = writeln!(
             out,
-            "    <testcase classname=\"{name}\" name=\"{kernel}\" time=\"{:.6}\"/>",
-            launched.elapsed_s
+            "    <testcase classname=\"{name}\" name=\"{kernel}\"{time}/>"
         );
     }
     for finding in &launched.findings {
@@ -89,6 +92,14 @@ fn suite(out: &mut String, launched: &Launched, cases: usize) {
         );
         let _ = writeln!(out, "      <skipped message=\"{}\"/>", escaped(reason));
         out.push_str("    </testcase>\n");
+    }
+    let case = launched.search.as_ref().and_then(|search| search.case.as_ref());
+    if let Some(case) = case {
+        let _ = writeln!(
+            out,
+            "    <system-out>{}</system-out>",
+            escaped(&summary::case(case))
+        );
     }
     out.push_str("  </testsuite>\n");
 }

@@ -1,7 +1,8 @@
 //! The short parts of a report: the table of outputs and the closing line of a launch.
 
 use super::number;
-use crate::{Launched, OutputSummary, Severity};
+use super::text::visible;
+use crate::{FailedCase, Launched, OutputSummary, Searched, Severity};
 
 /// A table of outputs with aligned columns, ending in a line break; empty for no outputs.
 pub fn outputs(outputs: &[OutputSummary]) -> String {
@@ -46,6 +47,84 @@ pub fn outputs(outputs: &[OutputSummary]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// The case that failed, a fact a line: where it differs, what it is, how to run it again.
+pub fn case(case: &FailedCase) -> String {
+    let mut out = String::new();
+    if let Some(map) = &case.map {
+        out.push_str(
+            "where it differs (the last dimension across, all others down; `#` all, `+` some, `.` none):\n",
+        );
+        out.push_str(map);
+    }
+    let mut line = |text: String| {
+        out.push_str(&visible(&text));
+        out.push('\n');
+    };
+    match &case.words {
+        Some((smallest, first)) => {
+            line(format!("smallest case: {smallest}"));
+            line(format!(
+                "first seen in: {first} (made small in {} runs)",
+                case.shrinking
+            ));
+        }
+        None => line(String::from(
+            "the launch as the file says it differs: no case was drawn",
+        )),
+    }
+    if let Some(path) = &case.launch_file {
+        line(format!("its launch file: {path}"));
+    }
+    let why = match case.bisected {
+        true => "",
+        false => ", for where it begins",
+    };
+    line(format!("run it again{why}: {}", case.replay));
+    out
+}
+
+/// What a search ran and how its bounds fared, and its verdict on the last line.
+pub fn searched(launched: &Launched, search: &Searched) -> String {
+    let mut out = format!("{}: {} cases run", launched.launch, search.cases);
+    if search.fixed {
+        out.push_str(" (nothing varies but the data: give `[vars]` ranges)");
+    }
+    out.push_str(&format!(", seed {}\n", search.seed));
+    if search.fitted > 0 {
+        out.push_str(&format!(
+            "{} were drawn larger and made to fit {} elements\n",
+            search.fitted, search.most_elements
+        ));
+    }
+    if let (count @ 1.., Some(why)) = &search.not_launched {
+        out.push_str(&format!("{count} could not be launched: {why}\n"));
+    }
+    for bounds in &search.bounds {
+        out.push_str(&format!(
+            "`{}`: {} elements compared",
+            bounds.output, bounds.judged
+        ));
+        if bounds.judged > 0 {
+            let share = 100.0 * bounds.largest;
+            out.push_str(&format!("; differences took at most {share:.1} % of their bound"));
+        }
+        if bounds.unknown > 0 {
+            out.push_str(&format!("; {} have no bound and were not judged", bounds.unknown));
+        }
+        out.push('\n');
+    }
+    let judged: u64 = search.bounds.iter().map(|bounds| bounds.judged).sum();
+    if search.case.is_none() && judged == 0 {
+        out.push_str("no element was compared by a bound\n");
+    }
+    out.push_str(match (&search.case, launched.interrupted) {
+        (Some(_), _) => "verdict: a case differs\n",
+        (None, true) => "verdict: none differs so far\n",
+        (None, false) => "verdict: no case differs\n",
+    });
+    out
 }
 
 /// The closing line of a launch: what was run and how it went, ending in a line break. The time is left out where

@@ -6,7 +6,7 @@ use super::Slot;
 use crate::expr::{Expression, Scope, Value};
 use crate::file::{CaseFill, FillKind, FillSpec, LaunchFile, Origin};
 use crate::fill::{Contents, Fill};
-use crate::layout::Layout;
+use crate::layout::{Layout, TOO_LARGE};
 use crate::{Dtype, Role};
 
 pub(super) fn contents(
@@ -129,7 +129,7 @@ pub(super) fn integer(scope: &Scope, e: &Expression, what: &str) -> Result<i128>
 
 pub(super) fn small(scope: &Scope, e: &Expression, what: &str) -> Result<i64> {
     let value = integer(scope, e, what)?;
-    i64::try_from(value).map_err(|_| e.error(&e.root, format!("{what} is too large"), format!("{value}")))
+    i64::try_from(value).map_err(|_| e.error(&e.root, format!("{what} is {TOO_LARGE}"), format!("{value}")))
 }
 
 pub(super) fn optional(scope: &Scope, e: &Option<Expression>) -> Result<Option<i64>> {

@@ -19,7 +19,7 @@ use self::names::{Scalars, scalars, unknown_overrides, vars};
 use crate::expr::{Expression, NodeKind, Scope, Value};
 use crate::file::{Entry, EntryKind, LaunchFile, LaunchSpec, Origin, Overrides, Spelled, TensorSpec};
 use crate::fill::Contents;
-use crate::layout::{Layout, LayoutFault};
+use crate::layout::{Layout, LayoutFault, TOO_LARGE};
 use crate::memory::Plan;
 use crate::{AllocationId, Dtype, Role, Tensor, TensorId};
 
@@ -103,7 +103,7 @@ pub(crate) fn grid(spec: &LaunchSpec, scope: &Scope) -> Result<[u64; 3]> {
             ..0 => return Err(e.error(&e.root, "a grid size must not be negative", format!("{value}"))),
             _ => {
                 let label = format!("{value}; the limit is 2^31 - 1 = {MAX_GRID}");
-                return Err(e.error(&e.root, "grid too large", label));
+                return Err(e.error(&e.root, format!("grid {TOO_LARGE}"), label));
             }
         };
     }
@@ -419,7 +419,7 @@ impl<'a> Resolver<'a> {
         Layout::new(shape, strides, offset).map_err(|fault| {
             let place = |e: &Option<Expression>| e.as_ref().map(|e| e.root.span.clone());
             let (message, span) = match fault {
-                LayoutFault::TooLarge => (format!("`{}` is too large", slot.entry.name), None),
+                LayoutFault::TooLarge => (format!("`{}` is {TOO_LARGE}", slot.entry.name), None),
                 LayoutFault::BeforeStorage(_) => (
                     format!("`{}` starts before its storage", slot.entry.name),
                     place(&slot.spec.offset),
