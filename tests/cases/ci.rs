@@ -51,9 +51,9 @@ fn steps() -> Result<(), Failed> {
     let page = std::fs::read_to_string(data().join("../docs/ci.md"))?;
     for (bound, status) in [("<", 0), ("<=", 1)] {
         let folder = scratch(&format!("ci-{status}"));
-        std::fs::create_dir_all(folder.join("kernels"))?;
-        std::fs::write(folder.join("kernels/add.py"), KERNEL.replace("BOUND", bound))?;
-        std::fs::write(folder.join("kernels/add.launch.toml"), LAUNCH)?;
+        std::fs::create_dir_all(folder.join("my kernels"))?;
+        std::fs::write(folder.join("my kernels/add.py"), KERNEL.replace("BOUND", bound))?;
+        std::fs::write(folder.join("my kernels/add.launch.toml"), LAUNCH)?;
         for step in ["Check", "Diff"] {
             let output = shell(&folder, &script(&page, step)?)?;
             // xargs has a status of its own for a command that failed.
@@ -66,7 +66,21 @@ fn steps() -> Result<(), Failed> {
                 return Err(format!("{step}: annotations\n{}", said(&output)).into());
             }
         }
-        for report in ["check/check.sarif", "diff/kernels-add.launch.toml.sarif"] {
+        let text = std::fs::read_to_string(folder.join("reports/diff/my-kernels-add.launch.toml.txt"))?;
+        let again = text
+            .lines()
+            .find_map(|line| line.strip_prefix("run it again, for where it begins: "));
+        match (again, status) {
+            (Some(again), 1) => {
+                let output = shell(&folder, again)?;
+                if output.status.code() != Some(1) {
+                    return Err(format!("{again}\n{}", said(&output)).into());
+                }
+            }
+            (None, 0) => {}
+            _ => return Err(format!("the command that runs it again: {again:?}\n{text}").into()),
+        }
+        for report in ["check/check.sarif", "diff/my-kernels-add.launch.toml.sarif"] {
             let text = std::fs::read_to_string(folder.join("reports").join(report))?;
             let sarif: serde_json::Value = serde_json::from_str(&text)?;
             let found = sarif["runs"][0]["results"].as_array().map_or(0, Vec::len);
@@ -74,11 +88,11 @@ fn steps() -> Result<(), Failed> {
                 return Err(format!("{report}: {found} results\n{text}").into());
             }
             let category = &sarif["runs"][0]["automationDetails"]["id"];
-            if report.starts_with("diff") && category != "tilescope-diff/kernels-add.launch.toml/" {
+            if report.starts_with("diff") && category != "tilescope-diff/my-kernels-add.launch.toml/" {
                 return Err(format!("{report}: category {category}").into());
             }
         }
-        for report in ["check/check.xml", "diff/kernels-add.launch.toml.xml"] {
+        for report in ["check/check.xml", "diff/my-kernels-add.launch.toml.xml"] {
             let text = std::fs::read_to_string(folder.join("reports").join(report))?;
             if text.contains("<failure") != (status == 1) {
                 return Err(format!("{report}\n{text}").into());

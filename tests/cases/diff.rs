@@ -5,10 +5,14 @@ use std::path::Path;
 use libtest_mimic::{Failed, Trial};
 use toml::Table;
 
-use crate::{data, folders, name, said, tilescope};
+use crate::{data, folders, name, said, scratch, tilescope};
 
 pub fn trials() -> Vec<Trial> {
-    let mut trials = vec![Trial::test("diff/page", page)];
+    let mut trials = vec![
+        Trial::test("diff/page", page),
+        Trial::test("diff/again", again),
+        Trial::test("diff/kept", kept),
+    ];
     for folder in folders(&data().join("../kernels")) {
         let launch = folder.join(format!("{}.launch.toml", name(&folder)));
         if launch.exists() {
@@ -103,6 +107,95 @@ fn page() -> Result<(), Failed> {
             .output()?;
         if !page.contains(&*String::from_utf8_lossy(&output.stdout)) || output.stdout.is_empty() {
             return Err(format!("docs/diff.md shows something else\n{}", said(&output)).into());
+        }
+    }
+    Ok(())
+}
+
+/// The command that a report prints runs the case again, with the options that it was found with.
+fn again() -> Result<(), Failed> {
+    let folder = data().join("diff/type_matters");
+    let options: &[&[&str]] = &[
+        &[
+            "--dtypes",
+            "bf16,f16",
+            "--paths",
+            "stepping,twin",
+            "--rtol",
+            "1e-9",
+            "--atol",
+            "1e-7",
+        ],
+        &[
+            "--dtypes",
+            "f16,f32",
+            "--max-steps",
+            "5000",
+            "--deny",
+            "warnings",
+            "--target",
+            "sm_90",
+        ],
+    ];
+    for &options in options {
+        let first = tilescope(&folder)
+            .args(["diff", "fault.launch.toml", "--no-write"])
+            .args(options)
+            .output()?;
+        let text = String::from_utf8_lossy(&first.stdout).into_owned();
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("run it again, for where it begins: tilescope "));
+        let Some(command) = line else {
+            return Err(format!("no command\n{}", said(&first)).into());
+        };
+        for option in options.chunks(2) {
+            let given: Vec<&str> = command.split(' ').collect();
+            let value = option[1]
+                .parse()
+                .map_or(option[1].to_string(), |number: f64| number.to_string());
+            if !given
+                .windows(2)
+                .any(|pair| pair[0] == option[0] && pair[1] == value)
+            {
+                return Err(format!("{option:?} is not in `{command}`").into());
+            }
+        }
+        let second = tilescope(&folder)
+            .args(command.split(' '))
+            .arg("--no-write")
+            .output()?;
+        let smallest = text
+            .lines()
+            .find(|line| line.starts_with("smallest case: "))
+            .unwrap_or("none");
+        if second.status.code() != Some(1) || !String::from_utf8_lossy(&second.stdout).contains(smallest) {
+            return Err(format!("{command}: {smallest} expected\n{}", said(&second)).into());
+        }
+    }
+    Ok(())
+}
+
+/// A case that failed is run first the next time, whatever types are drawn then.
+fn kept() -> Result<(), Failed> {
+    let folder = scratch("diff-kept");
+    for file in ["fault.launch.toml", "kernel.py"] {
+        std::fs::copy(data().join("diff/type_matters").join(file), folder.join(file))?;
+    }
+    for dtypes in ["--dtypes=f32,f16", "--dtypes=f32,bf16", "--dtypes=f32"] {
+        let output = tilescope(&folder)
+            .args(["diff", "fault.launch.toml", dtypes])
+            .output()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let mut wanted = vec![
+            "dtype=f16",
+            "its launch file: fault.case.launch.toml\nrun it again",
+        ];
+        if dtypes != "--dtypes=f32,f16" {
+            wanted.push("fault.launch.toml: 1 cases run");
+        }
+        if output.status.code() != Some(1) || wanted.iter().any(|words| !text.contains(words)) {
+            return Err(format!("{dtypes}: {wanted:?} expected\n{}", said(&output)).into());
         }
     }
     Ok(())

@@ -134,23 +134,13 @@ impl Options {
         let started = Instant::now();
         let diff = self.report("diff", &options, launch)?;
         let seconds = started.elapsed().as_secs_f64();
-        let notes = notes(&diff);
-        let after = |head: &str| notes.iter().find_map(|note| note.strip_prefix(head));
-        let number = |text: &str| {
-            text.split(' ')
-                .find_map(|word| word.parse().ok())
-                .unwrap_or_default()
-        };
-        let made_small = after("first seen in: ").and_then(|first| first.split_once("(made small in "));
+        let (search, case) = (&diff["launches"][0]["search"], &diff["launches"][0]["case"]);
         Ok(Score {
             check: serious(&check),
             diff: serious(&diff),
-            cases: notes
-                .iter()
-                .find(|note| note.contains(" cases run"))
-                .map_or(0, |note| number(note)),
-            shrinking: made_small.map_or(0, |(_, runs)| number(runs)),
-            smallest: after("smallest case: ").unwrap_or_default().to_string(),
+            cases: search["cases"].as_u64().context("the report counts no cases")?,
+            shrinking: case["shrinking"].as_u64().unwrap_or_default(),
+            smallest: case["smallest"].as_str().unwrap_or_default().to_string(),
             seconds,
         })
     }
@@ -170,12 +160,6 @@ impl Options {
         }
         serde_json::from_slice(&output.stdout).with_context(|| format!("{command} printed no JSON"))
     }
-}
-
-/// What a report of one launch notes: of `diff`, the smallest case and how it was found.
-fn notes(report: &Value) -> Vec<&str> {
-    let notes = report["launches"][0]["notes"].as_array();
-    notes.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 /// Ids of the errors and warnings of a report, each once.
