@@ -326,7 +326,10 @@ fn again(args: &Diff, case: Option<&str>) -> String {
         list(args.dtypes.iter().map(|dtype| dtype.name().to_string()).collect()),
     );
     // Data files hold for no drawn case.
-    let paths = args.paths.iter().filter(|&&path| case.is_none() || path != Path::File);
+    let paths = args
+        .paths
+        .iter()
+        .filter(|&&path| case.is_none() || path != Path::File);
     let paths: Vec<String> = paths
         .filter_map(|path| Some(path.to_possible_value()?.get_name().to_string()))
         .collect();
