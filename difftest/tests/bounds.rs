@@ -98,10 +98,8 @@ fn function(params: &str, body: &str) -> String {
 const FLOATS: &str = "%x: !tt.ptr<f32>, %y: !tt.ptr<f32>";
 
 fn is_within(output: &Bounded) -> bool {
-    let lanes = output.got.iter().zip(&output.wide).zip(&output.error);
-    lanes
-        .into_iter()
-        .all(|((got, wide), error)| (got - wide).abs() <= *error)
+    let mut lanes = output.got.iter().zip(&output.wide).zip(&output.error);
+    lanes.all(|((got, wide), error)| (got - wide).abs() <= *error)
 }
 
 fn is_unknown(output: &Bounded) -> bool {
@@ -148,8 +146,8 @@ fn what_exact_operands_make_nan_is_nan_on_every_path() {
     let sure = |made: &str, fill: &str| {
         let output = run(made, fill);
         assert!(output.wide.iter().any(|w| w.is_nan()), "{made}: {output:?}");
-        let lanes = output.wide.iter().zip(&output.error);
-        lanes.clone().all(|(w, e)| !w.is_nan() || *e == 0.0)
+        let mut lanes = output.wide.iter().zip(&output.error);
+        lanes.all(|(w, e)| !w.is_nan() || *e == 0.0)
     };
     for made in [
         format!("%w = arith.addf %v, %v : {t}"),
