@@ -683,7 +683,9 @@ constexprs = {{ BLOCK = {second} }}
     fn a_failure_outlives_an_error_in_a_smaller_case() {
         let space = space();
         let first = space.parse("n=1000,dtype=f32").unwrap();
-        let found = search(&space, 1, 0, &[first.clone()], &mut Breaks).unwrap().found;
+        let found = search(&space, 1, 0, std::slice::from_ref(&first), &mut Breaks)
+            .unwrap()
+            .found;
         let found = found.expect("the failure stays");
         assert_eq!(found.first, first);
         assert!(found.smallest.vars[0] < 1000, "{found:?}");

@@ -433,7 +433,8 @@ impl Bench<'_> {
         // Integers are compared as integers, unless floats decide some of them.
         let mut bounded = ran.bounded.iter().flatten();
         let bounded = bounded.find(|b| b.tensor.name == tensor.name);
-        let bounded = bounded.filter(|b| tensor.dtype.is_float() || b.error.iter().any(|&error| error != 0.0));
+        let bounded =
+            bounded.filter(|b| tensor.dtype.is_float() || b.error.iter().any(|&error| error != 0.0));
         let got = Numbers::of(tensor, &ran.memory, usize::MAX).map_err(too_large)?;
         let Some(bounded) = bounded else {
             let rule = Rule {
