@@ -201,8 +201,17 @@ fn case(source: &Arc<Source>, entry: Spanned<DeValue<'_>>) -> Result<String> {
     let span = entry.span();
     if let DeValue::Table(table) = entry.into_inner() {
         for (key, value) in table {
+            let at = value.span();
             if let ("case", DeValue::String(words)) = (&**key.get_ref(), value.into_inner()) {
-                return Ok(words.into_owned());
+                let is_part = |part: &str| {
+                    part.split_once('=')
+                        .is_some_and(|(name, value)| !name.is_empty() && !value.is_empty())
+                };
+                if words.split(',').all(is_part) {
+                    return Ok(words.into_owned());
+                }
+                let error = Error::input(format!("`{words}` is no case")).at(source, at, "no NAME=VALUE,…");
+                return Err(error.help("a case is written as in a report of `tilescope diff`: n=65,seed=3"));
             }
         }
     }
@@ -227,6 +236,8 @@ mod tests {
             ("version = 1\n[[case]]\nsaw = \"x\"\n", "must say"),
             ("version = 1\ncases = []\n", "has no place"),
             ("version = ", "not TOML"),
+            ("version = 1\n[[case]]\ncase = \"zz\"\n", "`zz` is no case"),
+            ("version = 1\n[[case]]\ncase = \"\"\n", "`` is no case"),
         ] {
             let error = read(text).unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");

@@ -61,6 +61,15 @@ pub struct Case {
     pub seed: u32,
 }
 
+/// Elements before or behind a tensor that a case may ask for.
+const MOST_SLACK: i64 = 4096;
+
+/// What a case says beside variables and parameters.
+const OTHERS: [&str; 4] = ["dtype", "fill", "slack", "seed"];
+
+/// How a case is written.
+const HOW: &str = "write what a report of `tilescope diff` says: n=65,fill=ties,seed=3";
+
 /// A change of a case.
 pub(crate) type Change = Box<dyn Fn(&mut Case)>;
 
@@ -132,6 +141,15 @@ impl Space {
                 .unwrap_or_default(),
             slack,
         }
+    }
+
+    /// Each value of each tunable parameter by itself: its name, the value, all values.
+    pub fn single_choices(&self) -> impl Iterator<Item = (&str, &Value, &[Value])> {
+        let choices = self.choices.iter();
+        choices.flat_map(|choice| {
+            let one = |value| (choice.name.as_str(), value, choice.values.as_slice());
+            choice.values.iter().map(one)
+        })
     }
 
     /// The same case with another value of a tunable parameter, where there is one.
@@ -253,12 +271,17 @@ impl Space {
             slack: (0, 0),
             seed: 0,
         };
+        if text.trim().is_empty() {
+            return Err(Error::input("--replay names no case").help(HOW));
+        }
+        let mut said: Vec<&str> = Vec::new();
         for part in text.split(',').filter(|part| !part.is_empty()) {
-            let wrong = |why: &str| {
-                Error::input(format!("--replay: `{part}` {why}"))
-                    .help("write what a report of `tilescope diff` says: n=65,fill=ties,seed=3")
-            };
+            let wrong = |why: &str| Error::input(format!("--replay: `{part}` {why}")).help(HOW);
             let (name, value) = part.split_once('=').ok_or_else(|| wrong("is no NAME=VALUE"))?;
+            if said.contains(&name) {
+                return Err(wrong(&format!("says `{name}` a second time")));
+            }
+            said.push(name);
             if let Some(at) = self.vars.iter().position(|var| var.name == name) {
                 let number: i64 = value.parse().map_err(|_| wrong("is no integer"))?;
                 let (low, high) = (self.vars[at].low, self.vars[at].high);
@@ -269,11 +292,19 @@ impl Space {
             } else if let Some(at) = self.choices.iter().position(|choice| choice.name == name) {
                 let values = &self.choices[at].values;
                 let position = values.iter().position(|known| known.to_string() == value);
-                case.choices[at] = position.ok_or_else(|| wrong("is none of the choices"))?;
+                case.choices[at] = position.ok_or_else(|| {
+                    let known: Vec<String> = values.iter().map(Value::to_string).collect();
+                    wrong(&format!("is none of the choices, {}", known.join(", ")))
+                })?;
             } else {
                 match name {
                     "fill" => {
-                        case.fill = Some(CaseFill::from_name(value).ok_or_else(|| wrong("is no fill"))?)
+                        let mut known = CaseFill::ALL.iter().copied();
+                        let fill = known.find(|fill| fill.name() == value || fill.spelled() == value);
+                        case.fill = Some(fill.ok_or_else(|| {
+                            let names: Vec<&str> = CaseFill::ALL.iter().map(|fill| fill.name()).collect();
+                            wrong(&format!("is no fill of cases: {}", names.join(", ")))
+                        })?);
                     }
                     "seed" => case.seed = value.parse().map_err(|_| wrong("is no seed"))?,
                     "dtype" => {
@@ -287,12 +318,23 @@ impl Space {
                     "slack" => {
                         let sides = value.split_once('+');
                         let sides = sides.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
-                        case.slack = sides.ok_or_else(|| wrong("is no BEFORE+BEHIND"))?;
+                        let sides: (i64, i64) = sides.ok_or_else(|| wrong("is no BEFORE+BEHIND"))?;
+                        if ![sides.0, sides.1]
+                            .iter()
+                            .all(|side| (0..=MOST_SLACK).contains(side))
+                        {
+                            return Err(wrong(&format!("is not within 0 and {MOST_SLACK} elements")));
+                        }
+                        case.slack = sides;
                     }
                     _ => {
-                        return Err(wrong(
-                            "names no variable with a range and no parameter with choices",
-                        ));
+                        let vars = self.vars.iter().map(|var| var.name.as_str());
+                        let choices = self.choices.iter().map(|choice| choice.name.as_str());
+                        let known: Vec<&str> = vars.chain(choices).chain(OTHERS).collect();
+                        return Err(wrong(&format!(
+                            "names no variable with a range and no parameter with choices: there are {}",
+                            known.join(", ")
+                        )));
                     }
                 }
             }
@@ -486,7 +528,12 @@ BLOCK = { value = 64, choices = [32, 64] }
             ("n=x", "is no integer"),
             ("n", "is no NAME=VALUE"),
             ("BLOCK=48", "is none of the choices"),
-            ("fill=hot", "is no fill"),
+            ("fill=hot", "is no fill of cases: extreme, ties"),
+            ("", "names no case"),
+            ("n=3,n=4", "says `n` a second time"),
+            ("j=3", "there are n, BLOCK, dtype, fill, slack, seed"),
+            ("slack=999999999999+1", "is not within 0 and 4096 elements"),
+            ("slack=1+-1", "is not within 0 and 4096 elements"),
             ("dtype=i32", "is no type of floats"),
             ("n=1001", "is outside of its range, [1, 1000]"),
             ("slack=1", "is no BEFORE+BEHIND"),
@@ -494,6 +541,8 @@ BLOCK = { value = 64, choices = [32, 64] }
             let error = space.parse(text).unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");
         }
+        // As a launch file has it.
+        assert_eq!(space.parse("fill=one_nan").unwrap().fill, Some(CaseFill::Nan));
     }
 
     /// Fails where `fails` says so.

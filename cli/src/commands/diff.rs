@@ -143,6 +143,9 @@ impl<'a> Ready<'a> {
         };
         let constants = opened.bound.constexprs.iter().flatten().map(|(_, value)| value);
         let space = Space::of(&template.file, &args.dtypes, &block_sizes(constants))?;
+        if args.replay.is_none() {
+            all_choices(template, &space, &opened)?;
+        }
         Ok(Ready {
             args,
             template,
@@ -364,6 +367,27 @@ fn again(args: &Diff, case: Option<&str>) -> String {
     words.push(String::from("--bisect"));
     words.extend(case.map(|case| format!("--replay {}", quoted(case))));
     words.join(" ")
+}
+
+/// # Errors
+/// A choice that makes no launch where all else is as the file says it, and a value that is none of its choices.
+fn all_choices(template: &Template<'_>, space: &Space, opened: &Opened) -> Result<(), Refused> {
+    for (name, value, values) in space.single_choices() {
+        let mut given = opened.bound.constexprs.iter().flatten();
+        if let Some((_, own)) = given.find(|(of, own)| of == name && !values.contains(own)) {
+            let known: Vec<String> = values.iter().map(Value::to_string).collect();
+            let error = Error::input(format!("`{name}` is {own}, which is none of its `choices`"));
+            return Err(error.help(format!("the choices are {}", known.join(", "))).into());
+        }
+        let overrides = Overrides {
+            constexprs: vec![(name.to_string(), value.clone())],
+            ..Overrides::default()
+        };
+        template.bind(&overrides).map_err(|refused| {
+            first_of(refused).note(format!("with {name} = {value}, one of its choices"))
+        })?;
+    }
+    Ok(())
 }
 
 /// What the checks found with the other value of a tunable parameter is told as a case of its own.
