@@ -26,12 +26,12 @@ impl Generator {
         if self.compilable && !(self.takes_type(from) && self.takes_type(to)) {
             return false;
         }
-        // Triton's own products are of 16 rows and columns at least.
-        let size = match self.compilable {
-            true => [16; 6],
-            false => [1, 2, 4, 8, 16, 16],
+        let size = [1, 2, 4, 8, 16, 16];
+        let [m, n, k] = match self.compilable {
+            // Triton's own products are of 16 rows and columns at least, and of 32 numbers of 8 bits.
+            true => [16, 16, 32],
+            false => [0; 3].map(|_: i32| size[self.draw.below(size.len())]),
         };
-        let [m, n, k] = [0; 3].map(|_: i32| size[self.draw.below(size.len())]);
         let tile = |dims: &[u64], scalar| Type::tile(Shape::new(dims).unwrap_or_default(), scalar);
         let a = self.want(tile(&[m, k], from));
         let b = self.want(tile(&[k, n], from));
