@@ -43,7 +43,10 @@ impl Generator {
                 return scalar;
             }
         }
-        Scalar::I32
+        // Not drawn: one kernel in a thousand wants a single type.
+        let mut all = lists.into_iter().flatten().copied();
+        all.find(|&s| fits(s) && self.takes_type(s))
+            .unwrap_or(Scalar::I32)
     }
 
     /// A shape of at most 2^[`MAX_LANES`] elements.
