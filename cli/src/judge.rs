@@ -114,7 +114,10 @@ impl Judge<'_> {
 /// A file that cannot be read, or is no TOML.
 fn read(path: &Path) -> Result<Vec<Result<Rule>>> {
     let name = path.display().to_string();
-    let text = files::read_text(path).map_err(|why| Error::input(format!("cannot read `{name}`: {why}")))?;
+    let text = files::read_text(path).map_err(|why| {
+        Error::input(format!("cannot read `{name}`: {why}"))
+            .help("--suppress names a TOML file: docs/report.md says what is in it")
+    })?;
     let source = Source::new(name, text);
     let root = DeTable::parse(&source.text).map_err(|error| {
         let span = error.span().unwrap_or(0..0);

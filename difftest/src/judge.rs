@@ -7,7 +7,7 @@
 //! | the float64 twin | each output within its bound |
 //! | `[expect]` | each output within the twin's bound, or the file's tolerance where that is wider |
 //! | another value of a tunable parameter; another order of the programs | outputs within both bounds |
-//! | other bytes in padding; other values in lanes that nothing gave one | the same bits |
+//! | other bytes in padding; other values in lanes that nothing gave one | the same numbers |
 //! | other engines, with the launch's number of warps and another | each output within the twin's bound |
 //!
 //! Elements of which a bound says nothing are not judged by it, but counted.

@@ -301,7 +301,15 @@ impl Reader<'_> {
                 let table = item.table(self.source, &what)?;
                 table.only(&["value", "choices"])?;
                 let choices = match table.find("choices") {
-                    Some(choices) => choices.expressions(self.source, "`choices`")?,
+                    Some(choices) => {
+                        let values = choices.expressions(self.source, "`choices`")?;
+                        if values.is_empty() {
+                            return Err(self
+                                .error(&choices.span, "`choices` is empty", "no value to choose")
+                                .help("write at least one value, or leave `choices` out"));
+                        }
+                        values
+                    }
                     None => Vec::new(),
                 };
                 (table.need("value")?, choices)
