@@ -39,8 +39,6 @@ enum Compiler {
 /// A kernel for one launch.
 struct Made {
     generated: Generated,
-    /// Stands for its code.
-    identity: String,
     /// None: NVRTC is asked when it is needed.
     image: Option<Image>,
 }
@@ -109,7 +107,6 @@ impl OnGpu {
             Compiler::Triton(known) => {
                 let warps = warps.unwrap_or(launch.options.num_warps);
                 let key = (tilescope_ir::text::print(module), warps);
-                let identity = format!("{warps} {}", key.0);
                 let mut known = known.borrow_mut();
                 let code = match known.entry(key) {
                     Entry::Occupied(code) => code.into_mut(),
@@ -121,7 +118,6 @@ impl OnGpu {
                 };
                 Ok(Made {
                     generated: kernel(&module.funcs[*function], launch, &code.said)?,
-                    identity,
                     image: Some(code.image.clone()),
                 })
             }
@@ -177,25 +173,17 @@ impl OnGpu {
         launch: &Launch,
         memory: &mut Memory,
     ) -> Result<session::Ended> {
-        let Made {
-            generated,
-            identity,
-            mut image,
-        } = made;
-        let mut compile = |architecture: &str| match (image.take(), nvrtc) {
-            (Some(image), _) => Ok(image),
-            (None, Some(nvrtc)) => gpu::compile(nvrtc, &generated, architecture).map(|made| made.0),
-            (None, None) => Err(Error::unsupported("Triton's code is missing")),
+        let Made { generated, image } = made;
+        let mut compile = |architecture: &str| match nvrtc {
+            Some(nvrtc) => gpu::compile(nvrtc, &generated, architecture).map(|made| made.0),
+            None => Err(Error::unsupported("Triton's code is missing")),
+        };
+        let code = match &image {
+            Some(image) => session::Code::Compiled(image),
+            None => session::Code::Source(&mut compile),
         };
         let mut session = self.session.borrow_mut();
-        session.run(
-            &generated,
-            &identity,
-            &mut compile,
-            launch,
-            memory,
-            &mut patience(),
-        )
+        session.run(&generated, code, launch, memory, &mut patience())
     }
 }
 
@@ -226,7 +214,6 @@ fn ours(subject: &Subject, index: usize, warps: Option<u32>, dump: Option<&dump:
     }?;
     plant(&mut generated);
     Ok(Made {
-        identity: generated.source.clone(),
         generated,
         image: None,
     })

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use sha2::{Digest, Sha256};
 use tilescope_diagnostics::{Error, Result};
 use tilescope_launch::fault::Fault;
 use tilescope_launch::{Launch, Memory};
@@ -23,6 +24,24 @@ pub enum Wait {
     Interrupted,
     /// It should have ended long ago.
     TooLong,
+}
+
+/// The machine code of a kernel.
+pub enum Code<'a> {
+    /// Made from the kernel's source, if that was not seen before, by a compiler that is told the architecture.
+    Source(&'a mut dyn FnMut(&str) -> Result<Image>),
+    /// Made by somebody else; the kernel has no source.
+    Compiled(&'a Image),
+}
+
+impl Code<'_> {
+    /// Stands for the code: the same for the same source, or the same image.
+    fn identity(&self, kernel: &Generated) -> [u8; 32] {
+        match self {
+            Code::Source(_) => Sha256::digest(&kernel.source).into(),
+            Code::Compiled(image) => Sha256::digest(&image.code).into(),
+        }
+    }
 }
 
 /// How a launch ended.
@@ -48,7 +67,7 @@ pub enum Ended {
 pub struct Session {
     device: Device,
     architecture: String,
-    loaded: HashMap<String, Loaded>,
+    loaded: HashMap<[u8; 32], Loaded>,
     compiled: u32,
     lost: bool,
 }
@@ -85,16 +104,14 @@ impl Session {
         self.device.grid(launch).map(|_| ())
     }
 
-    /// Runs a launch on its memory. `identity` stands for the code: with one that was seen before `compile`, which is told the
-    /// architecture, is not called. `wait` is asked again and again while the kernel runs.
+    /// Runs a launch on its memory. `wait` is asked again and again while the kernel runs.
     ///
     /// # Errors
     /// What [`takes`](Session::takes), the compiler and the driver say; a device that was lost before.
     pub fn run(
         &mut self,
         kernel: &Generated,
-        identity: &str,
-        compile: &mut dyn FnMut(&str) -> Result<Image>,
+        code: Code<'_>,
         launch: &Launch,
         memory: &mut Memory,
         wait: &mut dyn FnMut() -> Wait,
@@ -105,16 +122,19 @@ impl Session {
             ));
         }
         self.takes(kernel, launch, memory)?;
-        if !self.loaded.contains_key(identity) {
+        let identity = code.identity(kernel);
+        if !self.loaded.contains_key(&identity) {
             if self.loaded.len() >= MOST_LOADED {
                 self.loaded.clear();
             }
             self.compiled += 1;
-            let image = compile(&self.architecture)?;
-            let loaded = self.device.load(kernel, &image)?;
-            self.loaded.insert(identity.to_string(), loaded);
+            let loaded = match code {
+                Code::Source(compile) => self.device.load(kernel, &compile(&self.architecture)?)?,
+                Code::Compiled(image) => self.device.load(kernel, image)?,
+            };
+            self.loaded.insert(identity, loaded);
         }
-        let Some(loaded) = self.loaded.get(identity) else {
+        let Some(loaded) = self.loaded.get(&identity) else {
             return Err(Error::unsupported("the kernel is not loaded"));
         };
         let device = &self.device;
@@ -149,5 +169,38 @@ impl Session {
             dump: device.dumped(&buffers)?,
             bases: buffers.bases(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A kernel that Triton compiled has no source: two of them were once taken for one, and the first was run for both.
+    #[test]
+    fn compiled_kernels_without_source_are_told_apart() {
+        let kernel = |source: &str| Generated {
+            source: source.into(),
+            name: "kernel".into(),
+            threads: 32,
+            shared_bytes: 0,
+            parameters: Vec::new(),
+            places: Vec::new(),
+            dumped: None,
+            slots: 0,
+            layouts: Vec::new(),
+        };
+        let image = |code: &[u8]| Image {
+            code: code.to_vec(),
+            resources: Default::default(),
+        };
+        let (one, other) = (image(b"one"), image(b"other"));
+        let bare = kernel("");
+        let of = |image: &Image| Code::Compiled(image).identity(&bare);
+        assert_eq!(of(&one), of(&image(b"one")));
+        assert_ne!(of(&one), of(&other));
+        let of_source = |source| Code::Source(&mut |_| Ok(image(b"one"))).identity(&kernel(source));
+        assert_eq!(of_source("a"), of_source("a"));
+        assert_ne!(of_source("a"), of_source("b"));
     }
 }

@@ -236,12 +236,20 @@ fn difference(
         let index = tensor.allocation.0 as usize;
         let (a, b) = (expected.get(index)?, found.get(index)?);
         let (size, dtype) = (tensor.dtype.bytes(), tensor.dtype);
+        let elements = a.len() / size;
         let is_nan = |bits: u64| dtype.is_float() && dtype.decode_float(bits).is_nan();
         let pairs = a.chunks(size).zip(b.chunks(size));
         let mut pairs = pairs.map(|(a, b)| (number(a), number(b))).enumerate();
         if let Some((at, (a, b))) = pairs.find(|&(_, (a, b))| a != b && !(is_nan(a) && is_nan(b))) {
             let (name, dtype) = (&tensor.name, dtype.name());
-            return Some(format!("{name}[{at}] ({dtype}) is {b:x} instead of {a:x}"));
+            let more = match pairs
+                .filter(|&(_, (a, b))| a != b && !(is_nan(a) && is_nan(b)))
+                .count()
+            {
+                0 => String::new(),
+                more => format!(", and {more} more of {elements} differ"),
+            };
+            return Some(format!("{name}[{at}] ({dtype}) is {b:x} instead of {a:x}{more}"));
         }
     }
     None

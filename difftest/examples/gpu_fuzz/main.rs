@@ -34,7 +34,7 @@ use std::time::{Duration, Instant};
 use tilescope_diagnostics::Error;
 use tilescope_gpu_backend::device::Device;
 use tilescope_gpu_backend::nvrtc::{Form, Nvrtc};
-use tilescope_gpu_backend::session::{Ended, Session, Wait};
+use tilescope_gpu_backend::session::{Code, Ended, Session, Wait};
 use tilescope_gpu_backend::{Generated, Image};
 use tilescope_launch::{Launch, Memory};
 
@@ -144,10 +144,11 @@ impl Gpu {
         launch: &Launch,
         memory: &mut Memory,
     ) -> Result<Ended, Box<Error>> {
-        let (nvrtc, mut image) = (self.nvrtc, image);
-        let mut compile = |architecture: &str| match image.take() {
-            Some(image) => Ok(image),
-            None => nvrtc.compile(generated, architecture, Form::Cubin),
+        let nvrtc = self.nvrtc;
+        let mut compile = |architecture: &str| nvrtc.compile(generated, architecture, Form::Cubin);
+        let code = match &image {
+            Some(image) => Code::Compiled(image),
+            None => Code::Source(&mut compile),
         };
         let mut began = None;
         let mut wait = || {
@@ -159,9 +160,7 @@ impl Gpu {
                 Wait::On
             }
         };
-        let source = generated.source.as_str();
-        self.session
-            .run(generated, source, &mut compile, launch, memory, &mut wait)
+        self.session.run(generated, code, launch, memory, &mut wait)
     }
 }
 
