@@ -349,10 +349,11 @@ impl Known {
             }),
             OpCode::ExtSI | OpCode::IndexCast => one.map(|(x, _)| x),
             OpCode::ExtUI | OpCode::TruncI | OpCode::IndexCastUi => one.and_then(|(x, from)| {
-                let fits = x.range.is_some_and(|(low, high)| {
-                    let limit = width_range(ty);
-                    (op.code == OpCode::TruncI && low >= limit.0 && high <= limit.1)
-                        || (low >= 0 && bits(from) > 1)
+                let limit = width_range(ty);
+                let fits = x.range.is_some_and(|(low, high)| match op.code {
+                    OpCode::TruncI => low >= limit.0 && high <= limit.1,
+                    // Without a sign, wider numbers hold what is not negative.
+                    _ => low >= 0 && bits(from) > 1,
                 });
                 fits.then_some(x)
             }),
