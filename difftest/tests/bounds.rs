@@ -430,3 +430,74 @@ n = { dtype = \"i32\", shape = [1], role = \"inout\", fill = \"zeros\" }";
     assert!(!ready.is_elsewhere());
     assert!(ready.outputs().iter().all(|o| o.error.iter().all(|e| *e == 0.0)));
 }
+
+/// On a card, most functions of f32 take subnormal numbers for zero, and those of bf16 are computed in f32.
+#[test]
+fn functions_of_subnormals_may_be_zero() {
+    let n = 64;
+    for (number, code) in [("f32", "erf"), ("f32", "sin"), ("bf16", "erf"), ("bf16", "sin")] {
+        let of_f32 = loaded(n)
+            + &format!(
+                "\n%w = math.{code} %v : tensor<{n}xf32>\ntt.store %yp, %w : tensor<{n}x!tt.ptr<f32>>"
+            );
+        let body = function(FLOATS, &of_f32).replace("f32", number);
+        let y = format!("y = {{ dtype = \"f32\", shape = [{n}], role = \"out\" }}");
+        let launch = args(n, "subnormal", &y).replace("f32", number);
+        let output = output(&body, &launch);
+        let mut lanes = output.wide.iter().zip(&output.error);
+        assert!(lanes.all(|(wide, error)| wide.abs() <= *error), "{number} {code}");
+    }
+}
+
+/// What Triton's compiler makes of `x % z` in f32.
+fn remainder_of_triton(x: f32, z: f32) -> f32 {
+    let integer = f64::from((x / z).trunc());
+    match z.is_infinite() {
+        true => x,
+        // The product is exact, and so is its sum in f64 where it matters.
+        false => (f64::from(x) - integer * f64::from(z)) as f32,
+    }
+}
+
+#[test]
+fn remainders_may_have_another_integer() {
+    let body = loaded(1)
+        + "\n%zs = tt.splat %z : !tt.ptr<f32> -> tensor<1x!tt.ptr<f32>>
+           %zv = tt.load %zs : tensor<1x!tt.ptr<f32>>
+           %w = arith.remf %v, %zv : tensor<1xf32>
+           tt.store %yp, %w : tensor<1x!tt.ptr<f32>>";
+    let body = function("%x: !tt.ptr<f32>, %y: !tt.ptr<f32>, %z: !tt.ptr<f32>", &body);
+    let bounded = |x: f32, z: f32| {
+        let rest = "y = { dtype = \"f32\", shape = [1], role = \"out\" }\nz = { dtype = \"f32\", shape = [1], role = \"in\", fill = ";
+        let rest = format!("{rest}\"value({z:e})\" }}");
+        output(&body, &args(1, &format!("value({x:e})"), &rest))
+    };
+    let mut apart = 0;
+    let sizes = [1e-39_f32, 1.5e-8, 0.1, 0.3, 1.0, 4.7, 1e3, 1.5e6, 3.3e9, 2e30];
+    for (x, z) in sizes.iter().flat_map(|&x| sizes.map(|z| (3.0 * x, z))) {
+        for x in [x, -x] {
+            let (got, output) = (f64::from(remainder_of_triton(x, z)), bounded(x, z));
+            let distance = (got - output.wide[0]).abs();
+            let error = output.error[0];
+            assert!(
+                distance <= error || !error.is_finite(),
+                "{x:e} % {z:e}: {got:e}, {output:?}"
+            );
+            assert!(
+                is_within(&output) || !error.is_finite(),
+                "{x:e} % {z:e}: {output:?}"
+            );
+            apart += u32::from(got != output.wide[0]);
+        }
+    }
+    assert!(apart > 30, "{apart}");
+    // Where the quotient is no integer, nearly, the result is as exact as ever.
+    assert!(bounded(7.5, 2.0).error[0] < 1e-6);
+    // Zero times zero may be what the divisor is.
+    let underflow = body.replace(
+        "%w = arith.remf %v, %zv",
+        "%m = arith.mulf %v, %v : tensor<1xf32>\n%w = arith.remf %zv, %m",
+    );
+    let rest = "y = { dtype = \"f32\", shape = [1], role = \"out\" }\nz = { dtype = \"f32\", shape = [1], role = \"in\", fill = \"value(1)\" }";
+    assert!(is_unknown(&output(&underflow, &args(1, "value(1e-40)", rest))));
+}

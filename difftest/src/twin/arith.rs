@@ -293,6 +293,63 @@ impl Wide<'_> {
         self.unless(exact, 0.0, error)
     }
 
+    /// The error of a remainder before its own rounding.
+    ///
+    /// Triton's compiler has no exact one: it computes `a - trunc(a / b) * b`, the quotient rounded in f32 (f64 for f64), the
+    /// rest rounded once, and takes the dividend where the divisor is infinite. The integer is another one where the
+    /// quotient is large or within its rounding of an integer.
+    pub(super) fn remainder(
+        &mut self,
+        (a, a_error): (ValueId, ValueId),
+        (b, b_error): (ValueId, ValueId),
+        wide: ValueId,
+        number: Scalar,
+    ) -> ValueId {
+        let sum = self.add(a_error, b_error);
+        let exact = self.is_zero(sum);
+        let size = self.abs(b);
+        let through = if number == Scalar::F64 {
+            Scalar::F64
+        } else {
+            Scalar::F32
+        };
+        let quotient = self.op(OpCode::DivF, &[a, b]);
+        let quotient = self.abs(quotient);
+        let off = self.times(quotient, 2.0 * rounding::unit(through));
+        let integer = self.op(OpCode::RoundEven, &[quotient]);
+        let apart = self.distance(quotient, integer);
+        let near = self.compare(FloatPredicate::Ole, apart, off);
+        let one = self.constant(quotient, 1.0);
+        let whole = self.compare(FloatPredicate::Oge, integer, one);
+        let near = self.op(OpCode::AndI, &[near, whole]);
+        let others = self.add(off, one);
+        let others = self.scaled(size, others);
+        let none = self.constant(size, 0.0);
+        let of_integer = self.0.select(near, others, none);
+        let limit = self.constant(quotient, rounding::largest(through));
+        let over = self.compare(FloatPredicate::Oge, quotient, limit);
+        let of_integer = self.unless(over, f64::NAN, of_integer);
+        // NaN everywhere, but for infinity through infinity.
+        let nan = self.is_nan(wide);
+        let specials = [self.is_special(a), self.is_special(b)];
+        let both = self.op(OpCode::AndI, &specials);
+        let of_nan = self.unless(both, f64::NAN, none);
+        let of_integer = self.0.select(nan, of_nan, of_integer);
+        // Any remainder may become any other by errors, with the other sign where the dividend's may turn.
+        let reach = self.add(size, b_error);
+        let twice = self.times(reach, 2.0);
+        let dividend = self.abs(a);
+        let turns = self.compare(FloatPredicate::Ule, dividend, a_error);
+        let all = self.0.select(turns, twice, reach);
+        let all = self.add(all, others);
+        // By zero it is NaN, and by what an error may make zero.
+        let zero = self.compare(FloatPredicate::Ule, size, b_error);
+        let unsure = self.op(OpCode::OrI, &[zero, nan]);
+        let all = self.unless(unsure, f64::NAN, all);
+        let base = self.0.select(exact, of_integer, all);
+        self.if_known(sum, base)
+    }
+
     /// Nothing is known where a function is NaN of a subnormal operand: a card may take that for zero.
     pub(super) fn unless_nan_of_subnormal(
         &mut self,

@@ -111,11 +111,12 @@ impl Rewriter<'_> {
         let mut w = self.wide();
         // f32 functions are approximations on a card; f16 and bf16 go through them and are rounded again.
         let approximate = 2.0 * rounding::ulps(code);
+        let flushed = rounding::flushed(code, number);
         let (units, least) = match number {
-            Scalar::F32 if approximate > 1.0 => (approximate, rounding::FLUSHED),
-            Scalar::F64 if approximate > 1.0 => (4.0, 0.0),
-            _ if approximate > 1.0 => (1.5, 0.0),
-            _ => (1.0, 0.0),
+            _ if approximate <= 1.0 => (1.0, 0.0),
+            Scalar::F32 => (approximate, flushed),
+            Scalar::F64 => (4.0, 0.0),
+            _ => (1.5, flushed),
         };
         let base = match code {
             AddF | SubF => w.add(a.error, at(1)?.error),
@@ -203,14 +204,7 @@ impl Rewriter<'_> {
             }
             RemF => {
                 let b = at(1)?;
-                let sum = w.add(a.error, b.error);
-                let exact = w.is_zero(sum);
-                let size = w.abs(b.wide);
-                let all = w.add(size, b.error);
-                let nan = w.is_nan(wide);
-                let all = w.unless(nan, f64::NAN, all);
-                let base = w.unless(exact, 0.0, all);
-                let base = w.if_known(sum, base);
+                let base = w.remainder((a.wide, a.error), (b.wide, b.error), wide, number);
                 return Some(w.rounded(wide, base, number, 1.0, 0.0));
             }
             PowF => {

@@ -58,6 +58,19 @@ pub(super) fn saturates(number: Scalar) -> bool {
 /// Below this a function of f32 may give zero: the card flushes the subnormal results of most.
 pub(super) const FLUSHED: f64 = f32::MIN_POSITIVE as f64;
 
+/// What a function may lose where a card takes a subnormal operand or result for zero. The subnormal numbers of bf16 are those of
+/// f32, in which its functions are computed; those of f16 are normal there.
+pub(super) fn flushed(code: OpCode, number: Scalar) -> f64 {
+    match (code, number) {
+        (_, Scalar::F64 | Scalar::F16) => 0.0,
+        // Division keeps them; the quotient of f32 is given more than it needs.
+        (OpCode::DivF | OpCode::ApproxDivF, Scalar::BF16) => 0.0,
+        // Its slope at zero is 2 / sqrt(pi): the result of a subnormal operand may be normal.
+        (OpCode::Erf, _) => 1.13 * FLUSHED,
+        _ => FLUSHED,
+    }
+}
+
 /// What an atomic addition may lose beside its rounding: those of f32 in global memory take subnormal operands and results
 /// for zero.
 pub(super) fn lost_by_atomic(number: Scalar) -> f64 {
