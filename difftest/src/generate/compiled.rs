@@ -31,6 +31,8 @@ const LEFT_OUT: &[OpCode] = &[
     OpCode::Tanh,
     OpCode::Trunc,
     OpCode::AbsI,
+    // Its code for it gives the elements in whatever order is cheapest; the front end asks for that leave.
+    OpCode::Cat,
     // Newer than what people have, or for newer cards.
     OpCode::AtomicLoad,
     OpCode::AtomicStore,
