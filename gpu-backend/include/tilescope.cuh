@@ -238,10 +238,20 @@ TS_FN i32 to_s32(f32 x) { i32 y; asm("cvt.rzi.s32.f32 %0, %1;" : "=r"(y) : "f"(x
 TS_FN i32 to_s32(f64 x) { i32 y; asm("cvt.rzi.s32.f64 %0, %1;" : "=r"(y) : "d"(x)); return y; }
 TS_FN u32 to_u32(f32 x) { u32 y; asm("cvt.rzi.u32.f32 %0, %1;" : "=r"(y) : "f"(x)); return y; }
 TS_FN u32 to_u32(f64 x) { u32 y; asm("cvt.rzi.u32.f64 %0, %1;" : "=r"(y) : "d"(x)); return y; }
-TS_FN i16 to_s16(f32 x) { i16 y; asm("cvt.rzi.s16.f32 %0, %1;" : "=h"(y) : "f"(x)); return y; }
-TS_FN i16 to_s16(f64 x) { i16 y; asm("cvt.rzi.s16.f64 %0, %1;" : "=h"(y) : "d"(x)); return y; }
-TS_FN u16 to_u16(f32 x) { u16 y; asm("cvt.rzi.u16.f32 %0, %1;" : "=h"(y) : "f"(x)); return y; }
-TS_FN u16 to_u16(f64 x) { u16 y; asm("cvt.rzi.u16.f64 %0, %1;" : "=h"(y) : "d"(x)); return y; }
+// Not by `cvt.rzi.s16`: ptxas 13.0 takes its result for one that fills 32 bits, also after it has put it into the lower half of a
+// register whose upper half is something else (the kernel `halves_of_registers`: an H200 stored 0x3f800000 for 0).
+template <class F> TS_FN i16 to_s16(F x) {
+    const i32 y = to_s32(x);
+    return i16(y < -32768 ? -32768 : y > 32767 ? 32767 : y);
+}
+TS_FN u16 to_u16(f32 x) {
+    const u32 y = to_u32(x);
+    return u16(y > 65535 ? 65535 : y);
+}
+TS_FN u16 to_u16(f64 x) {
+    const u32 y = to_u32(x);
+    return x != x ? 32768 : u16(y > 65535 ? 65535 : y);
+}
 #endif
 template <class To, class From> TS_FN To to_signed(From from) {
     const auto x = widen(from);
@@ -396,8 +406,18 @@ TS_FN f32 rem(f32 a, f32 b) { return fmodf(a, b); }
 TS_FN f64 rem(f64 a, f64 b) { return ::fmod(a, b); }
 TS_FN f32 fma(f32 a, f32 b, f32 c) { return fmaf(a, b, c); }
 TS_FN f64 fma(f64 a, f64 b, f64 c) { return ::fma(a, b, c); }
-TS_FN f16 fma(f16 a, f16 b, f16 c) { return narrow_f16(odd(f64(widen(a)) * f64(widen(b)) + f64(widen(c)))); }
-TS_FN bf16 fma(bf16 a, bf16 b, bf16 c) { return narrow_bf16(odd(f64(widen(a)) * f64(widen(b)) + f64(widen(c)))); }
+// In f64 with the last bit set where the sum was cut: a summand far below the other decides a tie. The product is exact.
+TS_FN f64 fma_odd(f64 a, f64 b, f64 c) {
+    const f64 product = a * b;
+    const f64 sum = product + c;
+    const f64 part = sum - product;
+    const f64 error = (product - (sum - part)) + (c - part);
+    const u64 bits = bits_as<u64>(sum);
+    if (!(error < 0 || error > 0) || (bits & 1)) return sum;
+    return bits_as<f64>((error > 0) == (sum > 0) ? bits + 1 : bits - 1);
+}
+TS_FN f16 fma(f16 a, f16 b, f16 c) { return narrow_f16(odd(fma_odd(widen(a), widen(b), widen(c)))); }
+TS_FN bf16 fma(bf16 a, bf16 b, bf16 c) { return narrow_bf16(odd(fma_odd(widen(a), widen(b), widen(c)))); }
 TS_FN f32 abs(f32 a) { return bits_as<f32>(bits_as<u32>(a) & 0x7fffffffu); }
 TS_FN f64 abs(f64 a) { return bits_as<f64>(bits_as<u64>(a) & ~(1ull << 63)); }
 TS_FN f32 copysign(f32 a, f32 b) { return bits_as<f32>((bits_as<u32>(a) & 0x7fffffffu) | (bits_as<u32>(b) & 0x80000000u)); }
