@@ -347,16 +347,25 @@ impl Known {
                     },
                 }
             }),
-            OpCode::ExtSI | OpCode::IndexCast => one.map(|(x, _)| x),
-            OpCode::ExtUI | OpCode::TruncI | OpCode::IndexCastUi => one.and_then(|(x, from)| {
-                let limit = width_range(ty);
-                let fits = x.range.is_some_and(|(low, high)| match op.code {
-                    OpCode::TruncI => low >= limit.0 && high <= limit.1,
-                    // Without a sign, wider numbers hold what is not negative.
-                    _ => low >= 0 && bits(from) > 1,
-                });
-                fits.then_some(x)
-            }),
+            OpCode::ExtSI => one.map(|(x, _)| x),
+            OpCode::IndexCast
+                if one
+                    .as_ref()
+                    .is_some_and(|(_, x)| (2..=bits(ty)).contains(&bits(*x))) =>
+            {
+                one.map(|(x, _)| x)
+            }
+            OpCode::ExtUI | OpCode::TruncI | OpCode::IndexCast | OpCode::IndexCastUi => {
+                one.and_then(|(x, from)| {
+                    let limit = width_range(ty);
+                    let signed = matches!(op.code, OpCode::TruncI | OpCode::IndexCast);
+                    let fits = x.range.is_some_and(|(low, high)| {
+                        // Without a sign, wider numbers hold what is not negative.
+                        low >= limit.0 && high <= limit.1 && bits(from) > 1 && (signed || low >= 0)
+                    });
+                    fits.then_some(x)
+                })
+            }
             OpCode::AddI | OpCode::AddPtr => two.map(|((a, _), (b, _))| {
                 let scale = match ty.elem() {
                     Some(Elem::Ptr(pointer)) => pointer.target().bytes() as u64,
