@@ -1,18 +1,25 @@
-//! A generated kernel as CUDA C++, run on the CPU by the harness of the GPU backend's tests, compared with the interpreter.
+//! A generated kernel as CUDA C++, run on the CPU by the harness of the GPU backend's tests, judged by the interpreter and the twin.
 
 use std::path::Path;
 
+use tilescope_difftest::twin::Bounded;
 use tilescope_gpu_backend::Options;
 
 use crate::case::Case;
 use crate::compile;
-use crate::paths::Disagreement;
+use crate::judge::judge;
+use crate::paths::{Disagreement, Left, Opened};
 
-/// Runs the kernel of a launch file; gives why it is refused, if it is.
+/// Runs the kernel of a launch file, of which the interpreter left `left`; gives how they agree, or why it is refused.
 ///
 /// # Errors
-/// Where it does something else than the interpreter, and what.
-pub fn check(launch: &Path, folder: &Path) -> Result<Option<String>, Disagreement> {
+/// Where it does something else, and what.
+pub fn check(
+    launch: &Path,
+    folder: &Path,
+    (opened, left): (&Opened, &Left),
+    bounded: &Result<Vec<Bounded>, String>,
+) -> Result<Result<&'static str, String>, Disagreement> {
     let differ = |what: String| Disagreement {
         path: String::from("cuda"),
         what,
@@ -21,27 +28,11 @@ pub fn check(launch: &Path, folder: &Path) -> Result<Option<String>, Disagreemen
     let case = Case::open(launch, &[]).map_err(wrong)?;
     let generated = match case.generate(Options::default()) {
         Ok(generated) => generated,
-        Err(refused) => return Ok(Some(refused)),
+        Err(refused) => return Ok(Err(refused)),
     };
-    let expected = case.interpret().map_err(wrong)?;
     let program = compile::compile(folder, "fuzz", &case, &generated).map_err(wrong)?;
-    let left = compile::execute(&program, &case, &generated).map_err(wrong)?;
-    for tensor in case.bound.tensors() {
-        let index = tensor.allocation.0 as usize;
-        let (Some(want), Some(got)) = (expected.allocations.get(index), left.memory.get(index)) else {
-            continue;
-        };
-        let size = tensor.dtype.bytes();
-        let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b));
-        let is_nan = |bits: u64| tensor.dtype.is_float() && tensor.dtype.decode_float(bits).is_nan();
-        let pairs = want.bytes.chunks(size).zip(got.chunks(size));
-        let mut pairs = pairs.map(|(a, b)| (number(a), number(b))).enumerate();
-        if let Some((at, (a, b))) = pairs.find(|&(_, (a, b))| a != b && !(is_nan(a) && is_nan(b))) {
-            let (name, dtype) = (&tensor.name, tensor.dtype.name());
-            return Err(differ(format!(
-                "{name}[{at}] ({dtype}) is {b:x} instead of {a:x}"
-            )));
-        }
-    }
-    Ok(None)
+    let found = compile::execute(&program, &case, &generated).map_err(wrong)?;
+    judge(opened, &left.bytes, bounded, &found.memory)
+        .map(Ok)
+        .map_err(differ)
 }

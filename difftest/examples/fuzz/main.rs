@@ -8,9 +8,9 @@
 //! fuzz --merge A.json B.json …        adds results up
 //! ```
 //!
-//! Kernel number K of a run has the seed S + K; shard I of N takes each Nth number from I - 1 on. Each K-th exact kernel is
+//! Kernel number K of a run has the seed S + K; shard I of N takes each Nth number from I - 1 on. Each K-th kernel is
 //! also generated as CUDA C++ and run by the harness of the GPU backend's tests, where there is a C++ compiler (20 unless
-//! given, 0 for none). With a Python that has Triton, that reads the text of each kernel. Ends with 1 if paths disagree, with
+//! given, 0 for none): those that round nothing freely leave the interpreter's bits, the others stay within the twin's bounds. With a Python that has Triton, that reads the text of each kernel. Ends with 1 if paths disagree, with
 //! 2 if the command is wrong.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool for people")]
 
@@ -21,6 +21,7 @@ mod case;
 #[allow(dead_code, reason = "some of it is for other tests")]
 mod compile;
 mod cuda;
+mod judge;
 mod paths;
 mod report;
 mod triton;
@@ -167,8 +168,8 @@ struct Runner {
     results: Results,
     out: PathBuf,
     cuda: u64,
-    /// Exact kernels so far.
-    exact: u64,
+    /// Kernels so far that can be judged as CUDA.
+    judged: u64,
     triton: Option<Triton>,
     compilable: bool,
 }
@@ -189,7 +190,7 @@ impl Runner {
             } else {
                 cuda
             },
-            exact: 0,
+            judged: 0,
             triton: arguments.python.as_deref().map(Triton::start).transpose()?,
             compilable: arguments.compilable,
         })
@@ -242,7 +243,7 @@ impl Runner {
         if path == "text" || path == "triton" && self.triton.is_none() {
             return Ok(None);
         }
-        let (exact, cuda) = (std::mem::take(&mut self.exact), self.cuda);
+        let (judged, cuda) = (std::mem::take(&mut self.judged), self.cuda);
         self.cuda = u64::from(path == "cuda");
         let counted = std::mem::take(&mut self.results);
         let questions = if path == "cuda" { 250 } else { 2000 };
@@ -253,14 +254,14 @@ impl Runner {
             let Ok(files) = write(&self.out, "candidate", candidate) else {
                 return false;
             };
-            let judged = self.paths(
+            let outcome = self.paths(
                 &opened,
                 Path::new(&format!("{files}.launch.toml")),
                 candidate.exact,
             );
-            judged.is_err_and(|disagreement| disagreement.path == path)
+            outcome.is_err_and(|disagreement| disagreement.path == path)
         });
-        (self.exact, self.cuda, self.results) = (exact, cuda, counted);
+        (self.judged, self.cuda, self.results) = (judged, cuda, counted);
         Ok(Some(small))
     }
 
@@ -274,9 +275,10 @@ impl Runner {
             }
         };
         self.results.count("interpreter");
-        match twin::check(opened, &left)? {
-            None => self.results.count("twin"),
-            Some(why) => self.results.count(format!("twin refuses: {why}")),
+        let bounded = twin::check(opened, &left)?;
+        match &bounded {
+            Ok(_) => self.results.count("twin"),
+            Err(why) => self.results.count(format!("twin refuses: {why}")),
         }
         if let Some(triton) = &mut self.triton {
             let kernel = launch.to_string_lossy().replace(".launch.toml", ".ttir");
@@ -290,11 +292,13 @@ impl Runner {
                 }
             }
         }
-        self.exact += u64::from(exact);
-        if exact && self.cuda > 0 && self.exact.is_multiple_of(self.cuda) {
-            match cuda::check(launch, &self.out.join("cuda"))? {
-                None => self.results.count("cuda"),
-                Some(why) => self.results.count(format!("cuda refuses: {why}")),
+        // Without a twin nothing judges what is rounded freely.
+        let judged = exact || bounded.is_ok();
+        self.judged += u64::from(judged);
+        if judged && self.cuda > 0 && self.judged.is_multiple_of(self.cuda) {
+            match cuda::check(launch, &self.out.join("cuda"), (opened, &left), &bounded)? {
+                Ok(how) => self.results.count(format!("cuda: {how}")),
+                Err(why) => self.results.count(format!("cuda refuses: {why}")),
             }
         }
         Ok(())

@@ -8,11 +8,11 @@ use tilescope_interpreter::{Control, Options, Prepared};
 
 use crate::paths::{Disagreement, Left, Opened};
 
-/// Runs the twin; gives why there is none, if so.
+/// Runs the twin; gives its outputs, or why there is none.
 ///
 /// # Errors
 /// Where the kernel beside its twin computes something else than alone, and where it is out of bounds.
-pub fn check(opened: &Opened, left: &Left) -> Result<Option<String>, Disagreement> {
+pub fn check(opened: &Opened, left: &Left) -> Result<Result<Vec<Bounded>, String>, Disagreement> {
     let differ = |what: String| Disagreement {
         path: String::from("twin"),
         what,
@@ -22,10 +22,10 @@ pub fn check(opened: &Opened, left: &Left) -> Result<Option<String>, Disagreemen
         Err(error) if error.message.ends_with("does not verify") => {
             return Err(differ(format!("{error}: {:?}", error.notes)));
         }
-        Err(error) if error.kind == ErrorKind::Unsupported => return Ok(Some(error.message.clone())),
+        Err(error) if error.kind == ErrorKind::Unsupported => return Ok(Err(error.message.clone())),
         Err(error) => return Err(differ(format!("an error: {error}"))),
     };
-    for output in outputs {
+    for output in &outputs {
         let values = output.got.iter().zip(&output.wide).zip(&output.error).enumerate();
         for (at, ((&got, &wide), &error)) in values {
             let near = got == wide || got.is_nan() && wide.is_nan() || (got - wide).abs() <= error;
@@ -37,7 +37,7 @@ pub fn check(opened: &Opened, left: &Left) -> Result<Option<String>, Disagreemen
             }
         }
     }
-    Ok(None)
+    Ok(Ok(outputs))
 }
 
 /// What the twin left; or where the kernel's own outputs are others.

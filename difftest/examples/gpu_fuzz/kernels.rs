@@ -13,8 +13,8 @@ use tilescope_gpu_backend::nvrtc::{Form, Nvrtc};
 use tilescope_gpu_backend::session::Ended;
 use tilescope_gpu_backend::{Generated, Image, Options, generate as code_of};
 use tilescope_interpreter::simd::Cpu;
-use tilescope_launch::Dtype;
 
+use crate::judge::{SAME, judge};
 use crate::paths::{Opened, read_back, run_all};
 use crate::triton::Triton;
 use crate::{Arguments, Done, Gpu, text, twin};
@@ -179,7 +179,7 @@ enum Outcome {
 
 fn on_device(gpu: &mut Gpu, ready: Ready) -> Outcome {
     let launch = &ready.opened.bound.launches[0];
-    let mut how = "the same bits";
+    let mut how = SAME;
     for Build {
         words,
         generated,
@@ -200,89 +200,13 @@ fn on_device(gpu: &mut Gpu, ready: Ready) -> Outcome {
             Err(error) => return Outcome::Differs(format!("{words}: {}", text(error))),
         }
         let found: Vec<Vec<u8>> = memory.allocations.iter().map(|a| a.bytes.to_vec()).collect();
-        let Some(what) = difference(&ready.opened, &ready.left, &found, &[]) else {
-            continue;
-        };
-        match &ready.bounded {
-            Ok(bounded) => {
-                // What no float decides has no bound.
-                let exact = difference(&ready.opened, &ready.left, &found, bounded);
-                if let Some(what) = exact.or_else(|| out_of_bounds(bounded, &found)) {
-                    return Outcome::Differs(format!("{words}: {what}"));
-                }
-                how = "within the bounds";
-            }
-            // Nothing says how far they may be apart.
-            Err(_) if !crate::paths::is_exact(&ready.opened.module) => how = "not judged (no twin)",
-            Err(why) => return Outcome::Differs(format!("{words}: {what} (no twin: {why})")),
+        match judge(&ready.opened, &ready.left, &ready.bounded, &found) {
+            Ok(SAME) => {}
+            Ok(otherwise) => how = otherwise,
+            Err(what) => return Outcome::Differs(format!("{words}: {what}")),
         }
     }
     Outcome::Agrees(how)
-}
-
-fn number(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b))
-}
-
-/// Where memory differs, NaN taken for NaN; tensors that have bounds are left out.
-fn difference(
-    opened: &Opened,
-    expected: &[Vec<u8>],
-    found: &[Vec<u8>],
-    bounded: &[Bounded],
-) -> Option<String> {
-    let tensors = opened.bound.tensors().iter();
-    for tensor in tensors.filter(|t| bounded.iter().all(|b| b.tensor.name != t.name)) {
-        let index = tensor.allocation.0 as usize;
-        let (a, b) = (expected.get(index)?, found.get(index)?);
-        let (size, dtype) = (tensor.dtype.bytes(), tensor.dtype);
-        let elements = a.len() / size;
-        let is_nan = |bits: u64| dtype.is_float() && dtype.decode_float(bits).is_nan();
-        let pairs = a.chunks(size).zip(b.chunks(size));
-        let mut pairs = pairs.map(|(a, b)| (number(a), number(b))).enumerate();
-        if let Some((at, (a, b))) = pairs.find(|&(_, (a, b))| a != b && !(is_nan(a) && is_nan(b))) {
-            let (name, dtype) = (&tensor.name, dtype.name());
-            let more = match pairs
-                .filter(|&(_, (a, b))| a != b && !(is_nan(a) && is_nan(b)))
-                .count()
-            {
-                0 => String::new(),
-                more => format!(", and {more} more of {elements} differ"),
-            };
-            return Some(format!("{name}[{at}] ({dtype}) is {b:x} instead of {a:x}{more}"));
-        }
-    }
-    None
-}
-
-/// An element that is out of its bound.
-fn out_of_bounds(bounded: &[Bounded], found: &[Vec<u8>]) -> Option<String> {
-    for output in bounded {
-        let index = output.tensor.allocation.0 as usize;
-        let (bytes, dtype) = (found.get(index)?, output.tensor.dtype);
-        let decoded = bytes
-            .chunks(dtype.bytes())
-            .map(|element| decode(dtype, number(element)));
-        // Generated tensors are one view of their storage.
-        for (at, got) in decoded.enumerate() {
-            let (Some(&wide), Some(&error)) = (output.wide.get(at), output.error.get(at)) else {
-                continue;
-            };
-            let near = got == wide || got.is_nan() && wide.is_nan() || (got - wide).abs() <= error;
-            if error.is_finite() && !near {
-                let name = &output.tensor.name;
-                return Some(format!(
-                    "{name}[{at}] is {got:e}, its twin {wide:e} within {error:e}"
-                ));
-            }
-        }
-    }
-    None
-}
-
-fn decode(dtype: Dtype, bits: u64) -> f64 {
-    let integer = dtype.decode_int(bits);
-    integer.map_or_else(|| dtype.decode_float(bits), |integer| integer as f64)
 }
 
 /// The log: a line when a kernel starts on the device, and one for what came of it.

@@ -15,6 +15,8 @@
 //! NVRTC is looked for in `$TILESCOPE_NVRTC`, else where the system looks. Ends with 1 if something disagrees, with 3 without a GPU.
 #![allow(clippy::print_stdout, reason = "a tool for people")]
 
+#[path = "../fuzz/judge.rs"]
+mod judge;
 mod kernels;
 #[path = "../../tests/drawn/opened.rs"]
 mod opened;
