@@ -449,6 +449,26 @@ fn functions_of_subnormals_may_be_zero() {
     }
 }
 
+#[test]
+fn powers_and_angles_of_subnormals_are_unknown() {
+    let n = 64;
+    for (code, operands) in [("pow", "%v, %h"), ("atan2", "%v, %h"), ("atan2", "%h, %v")] {
+        let of = |fill: &str| {
+            let body = loaded(n)
+                + &format!(
+                    "\n%h = arith.constant dense<1.5> : tensor<{n}xf32>
+                     %w = tt.extern_elementwise {operands} {{libname = \"\", libpath = \"\", pure = true, symbol = \"__nv_{code}f\"}} : (tensor<{n}xf32>, tensor<{n}xf32>) -> tensor<{n}xf32>
+                     tt.store %yp, %w : tensor<{n}x!tt.ptr<f32>>"
+                );
+            let y = format!("y = {{ dtype = \"f32\", shape = [{n}], role = \"out\" }}");
+            output(&function(FLOATS, &body), &args(n, fill, &y))
+        };
+        assert!(is_unknown(&of("subnormal")), "{code} {operands}");
+        assert!(!of("value(0.5)").error[0].is_nan(), "{code} {operands}");
+        assert!(!of("value(0)").error[0].is_nan(), "{code} {operands}");
+    }
+}
+
 /// What Triton's compiler makes of `x % z` in f32.
 fn remainder_of_triton(x: f32, z: f32) -> f32 {
     let integer = f64::from((x / z).trunc());

@@ -11,6 +11,7 @@ use tilescope_ir::attrs::FloatPredicate;
 use tilescope_ir::{Elem, FunctionBuilder, OpCode, Scalar, Type, ValueId};
 
 use super::rounding;
+use super::shadow::Shadow;
 
 /// Appends f64 operations.
 pub(super) struct Wide<'b>(pub &'b mut FunctionBuilder);
@@ -348,6 +349,22 @@ impl Wide<'_> {
         let all = self.unless(unsure, f64::NAN, all);
         let base = self.0.select(exact, of_integer, all);
         self.if_known(sum, base)
+    }
+
+    /// Nothing is known of a function whose operand a card takes for zero where it is subnormal, and whose result is another one then.
+    pub(super) fn unless_flushed(&mut self, operand: Shadow, number: Scalar, bound: ValueId) -> ValueId {
+        if matches!(number, Scalar::F64 | Scalar::F16) {
+            return bound;
+        }
+        let size = self.abs(operand.wide);
+        let low = self.sub(size, operand.error);
+        let least = self.constant(size, rounding::FLUSHED);
+        let small = self.compare(FloatPredicate::Olt, low, least);
+        let high = self.add(size, operand.error);
+        let zero = self.constant(size, 0.0);
+        let some = self.compare(FloatPredicate::Ogt, high, zero);
+        let lost = self.op(OpCode::AndI, &[small, some]);
+        self.unless(lost, f64::NAN, bound)
     }
 
     /// Nothing is known where a function is NaN of a subnormal operand: a card may take that for zero.

@@ -224,10 +224,7 @@ impl Rewriter<'_> {
                 let unknown = w.constant(spread, f64::NAN);
                 let spread = w.0.select(positive, spread, unknown);
                 let base = w.unless(exact, 0.0, spread);
-                match number {
-                    Scalar::F64 => base,
-                    _ => w.unless_nan_of_subnormal(a.wide, wide, base),
-                }
+                w.unless_flushed(a, number, base)
             }
             Tan | Atan2 => {
                 let mut sum = a.error;
@@ -236,7 +233,14 @@ impl Rewriter<'_> {
                 }
                 let exact = w.is_zero(sum);
                 let unknown = w.constant(sum, f64::NAN);
-                w.unless(exact, 0.0, unknown)
+                let base = w.unless(exact, 0.0, unknown);
+                match at(1) {
+                    None => base,
+                    Some(b) => {
+                        let base = w.unless_flushed(a, number, base);
+                        w.unless_flushed(b, number, base)
+                    }
+                }
             }
             _ => return None,
         };
