@@ -153,7 +153,7 @@ fn replay(launch: &Path, arguments: &Arguments) -> Result<bool, String> {
     let kernel = launch.to_string_lossy().replace(".launch.toml", ".ttir");
     let opened = paths::open(&read(Path::new(&kernel))?, &read(launch)?).map_err(|e| e.to_string())?;
     let mut runner = Runner::new(arguments)?;
-    match runner.paths(&opened, launch, paths::is_exact(&opened.module)) {
+    match runner.paths(&opened, launch, paths::is_exact(&opened.module), 0..cuda::BUILDS) {
         Ok(()) => runner.results.print(),
         Err(Disagreement { path, what }) => {
             println!("{path}: {what}");
@@ -161,6 +161,12 @@ fn replay(launch: &Path, arguments: &Arguments) -> Result<bool, String> {
         }
     }
     Ok(true)
+}
+
+/// The kind of CUDA build that a seed has: any, the same every time.
+fn kind(seed: u64) -> std::ops::Range<u64> {
+    let kind = (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % cuda::BUILDS;
+    kind..kind + 1
 }
 
 /// Runs kernels by the paths that there are, and counts.
@@ -221,6 +227,7 @@ impl Runner {
                     &opened,
                     Path::new(&format!("{files}.launch.toml")),
                     generated.exact,
+                    kind(seed),
                 )
             }
             Err(disagreement) => Err(disagreement),
@@ -229,7 +236,7 @@ impl Runner {
             Ok(()) => Ok(None),
             Err(first) => {
                 let files = write(&self.out, &format!("kernel-{seed}"), &generated)?;
-                let files = match self.smaller(&generated, &first.path)? {
+                let files = match self.smaller(&generated, seed, &first.path)? {
                     Some(small) => write(&self.out, &format!("kernel-{seed}-small"), &small)?,
                     None => files,
                 };
@@ -239,7 +246,7 @@ impl Runner {
     }
 
     /// The smallest kernel found on which the same path disagrees.
-    fn smaller(&mut self, generated: &Generated, path: &str) -> Result<Option<Generated>, String> {
+    fn smaller(&mut self, generated: &Generated, seed: u64, path: &str) -> Result<Option<Generated>, String> {
         if path == "text" || path == "triton" && self.triton.is_none() {
             return Ok(None);
         }
@@ -258,6 +265,7 @@ impl Runner {
                 &opened,
                 Path::new(&format!("{files}.launch.toml")),
                 candidate.exact,
+                kind(seed),
             );
             outcome.is_err_and(|disagreement| disagreement.path == path)
         });
@@ -265,8 +273,14 @@ impl Runner {
         Ok(Some(small))
     }
 
-    /// Runs an opened kernel, which lies in files too, by all paths.
-    fn paths(&mut self, opened: &Opened, launch: &Path, exact: bool) -> Result<(), Disagreement> {
+    /// Runs an opened kernel, which lies in files too, by all paths, as CUDA in builds of these kinds.
+    fn paths(
+        &mut self,
+        opened: &Opened,
+        launch: &Path,
+        exact: bool,
+        kinds: std::ops::Range<u64>,
+    ) -> Result<(), Disagreement> {
         let left = match paths::run_all(opened, &paths::ways())? {
             Ok(left) => left,
             Err(why) => {
@@ -296,9 +310,11 @@ impl Runner {
         let judged = exact || bounded.is_ok();
         self.judged += u64::from(judged);
         if judged && self.cuda > 0 && self.judged.is_multiple_of(self.cuda) {
-            match cuda::check(launch, &self.out.join("cuda"), (opened, &left), &bounded)? {
-                Ok(how) => self.results.count(format!("cuda: {how}")),
-                Err(why) => self.results.count(format!("cuda refuses: {why}")),
+            for kind in kinds {
+                match cuda::check(launch, &self.out.join("cuda"), kind, (opened, &left), &bounded)? {
+                    Ok(how) => self.results.count(format!("cuda: {how}")),
+                    Err(why) => self.results.count(format!("cuda refuses: {why}")),
+                }
             }
         }
         Ok(())
