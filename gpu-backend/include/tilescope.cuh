@@ -438,8 +438,14 @@ TS_FN f64 round_even(f64 x) { return ::rint(x); }
     TS_FN f32 name(f32 x) { return name##f(x); } \
     TS_FN f64 name(f64 x) { return ::name(x); }
 TS_MATH1(expm1) TS_MATH1(log) TS_MATH1(log2) TS_MATH1(log10) TS_MATH1(log1p) TS_MATH1(sin) TS_MATH1(cos) TS_MATH1(tan)
-TS_MATH1(tanh) TS_MATH1(atan) TS_MATH1(erf) TS_MATH1(floor) TS_MATH1(ceil) TS_MATH1(trunc)
+TS_MATH1(tanh) TS_MATH1(atan) TS_MATH1(erf) TS_MATH1(trunc)
 #undef TS_MATH1
+// Of a subnormal f32 as of zero: Triton writes cvt.rmi.ftz and cvt.rpi.ftz.
+TS_FN f32 flushed(f32 x) { return abs(x) < 1.17549435e-38f ? copysign(0.f, x) : x; }
+TS_FN f32 floor(f32 x) { return floorf(flushed(x)); }
+TS_FN f64 floor(f64 x) { return ::floor(x); }
+TS_FN f32 ceil(f32 x) { return ceilf(flushed(x)); }
+TS_FN f64 ceil(f64 x) { return ::ceil(x); }
 TS_FN f32 atan2(f32 a, f32 b) { return atan2f(a, b); }
 TS_FN f64 atan2(f64 a, f64 b) { return ::atan2(a, b); }
 TS_FN f32 pow(f32 a, f32 b) { return powf(a, b); }

@@ -6,8 +6,8 @@
 //!
 //! Functions are computed as exactly as the column `accuracy` says, which is usually more exact than the
 //! device: the `fast` and `approx` forms are not imitated. Accuracies are in units of the last place
-//! against the exact result; subnormals are kept, where the device's f32 forms mostly flush them. NaN
-//! results are canonical.
+//! against the exact result; subnormals are kept, where the device's f32 forms mostly flush them (`floorf`
+//! and `ceilf` flush them here too). NaN results are canonical.
 //!
 //! Absent: `__nv_rcp64h` (defined by an instruction's approximation), `__nv_jn`, `__nv_yn` (their cost
 //! grows with n), the directed roundings of f64 arithmetic, and f64 `erfcx`.

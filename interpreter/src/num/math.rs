@@ -5,7 +5,7 @@
 //!   the smallest values, every fused multiply-add), and round once.
 //! - [`Elementary`] is within 1 ulp for f32 (computed in f32, see `single`, or in f64 and rounded once),
 //!   within a few ulp for f64, and for the narrow types the f32 function rounded once more. Subnormals are
-//!   kept.
+//!   kept (but by `floor` and `ceil`).
 //!
 //! Results have the same bits on every CPU: nothing calls the system's mathematical library. What is not
 //! written here comes from the crate `libm`, which is pure Rust. **Beware** that `f32` and `f64` have
@@ -65,9 +65,10 @@ pub trait Arithmetic: Pod + Send + Sync {
         Self::minimum(Self::maximum(x, low), high)
     }
 
-    /// Largest integral value not above `x`. Keeps −0.
+    /// Largest integral value not above `x`. Keeps −0. As on a GPU, an f32 (and a bf16, which goes through f32) that is
+    /// subnormal is taken for zero of its sign: Triton writes `cvt.rmi.ftz`, and −1 or −0 is no matter of rounding.
     fn floor(x: Self) -> Self;
-    /// Smallest integral value not below `x`. −0 of values in (−1, −0].
+    /// Smallest integral value not below `x`. −0 of values in (−1, −0]. Subnormal numbers as in [`floor`](Self::floor).
     fn ceil(x: Self) -> Self;
     /// `x` without its fraction.
     fn trunc(x: Self) -> Self;
@@ -190,6 +191,7 @@ impl Arithmetic for f32 {
 
     #[inline(always)]
     fn floor(x: f32) -> f32 {
+        let x = flushed(x);
         let near = round_magnitude(x.abs()).copysign(x);
         let down = if near > x { near - 1.0 } else { near };
         down.copysign(x).canonical()
@@ -197,6 +199,7 @@ impl Arithmetic for f32 {
 
     #[inline(always)]
     fn ceil(x: f32) -> f32 {
+        let x = flushed(x);
         let near = round_magnitude(x.abs()).copysign(x);
         let up = if near < x { near + 1.0 } else { near };
         up.copysign(x).canonical()
@@ -212,6 +215,16 @@ impl Arithmetic for f32 {
     #[inline(always)]
     fn round_even(x: f32) -> f32 {
         round_magnitude(x.abs()).copysign(x).canonical()
+    }
+}
+
+/// Zero of the same sign in place of a subnormal number.
+#[inline(always)]
+fn flushed(x: f32) -> f32 {
+    if x.abs() < f32::MIN_POSITIVE {
+        0f32.copysign(x)
+    } else {
+        x
     }
 }
 
