@@ -13,13 +13,31 @@ use crate::emit::{Generated, Parameter};
 
 /// The Python program.
 pub const SCRIPT: &str = r#"
+import re
 import sys
 import triton
 from triton.backends.compiler import GPUTarget
 
+def compiled(path, folder, target, options):
+    try:
+        return triton.compile(path, target=target, options=options)
+    except RuntimeError as error:
+        with open(path) as f:
+            text = f.read()
+        # Triton 3.6 writes a tensor's type inside that of a descriptor, 3.9 does not.
+        descriptor = r"(!tt\.tensordesc|tt\.make_tensor_descriptor .* : <[^<>]*>, )<([^<>]*)>"
+        older = re.sub(descriptor, r"\1<tensor<\2>>", text)
+        if "Parse MLIR" not in str(error) or older == text:
+            raise
+    path = folder + "/older.ttir"
+    with open(path, "w") as f:
+        f.write(older)
+    return triton.compile(path, target=target, options=options)
+
 def code(path, folder, capability, warps, stages):
     target = GPUTarget("cuda", int(capability), 32)
-    kernel = triton.compile(path, target=target, options={"num_warps": int(warps), "num_stages": int(stages)})
+    options = {"num_warps": int(warps), "num_stages": int(stages)}
+    kernel = compiled(path, folder, target, options)
     with open(folder + "/kernel.cubin", "wb") as f:
         f.write(kernel.asm["cubin"])
     said = {"version": triton.__version__}

@@ -15,7 +15,14 @@ impl Generator {
         }
         let ty = match class.is_float() {
             true if code == OpCode::ApproxDivF => self.some_type(|s| s == Scalar::F32),
+            // `tl.div_rn` and `tl.sqrt_rn` know this one, `tl.umulhi` those two below.
+            true if self.compilable && matches!(code, OpCode::PreciseDivF | OpCode::PreciseSqrt) => {
+                self.some_type(|s| s == Scalar::F32)
+            }
             true => self.some_type(is_float),
+            false if code == OpCode::MulHiUI && self.compilable => {
+                self.some_type(|s| matches!(s, Scalar::I32 | Scalar::I64))
+            }
             false if works_on_truth_values(code) => self.some_type(is_int_or_truth),
             false => self.some_type(is_int),
         };
@@ -128,7 +135,7 @@ impl Generator {
         let Some(to) = to else {
             return false;
         };
-        let Some(from) = from.filter(|&from| self.takes_type(from) && self.takes_type(to)) else {
+        let Some(from) = from.filter(|&from| self.takes_cast(code, from, to)) else {
             return false;
         };
         let form = self.some_type(is_any);
@@ -201,7 +208,7 @@ impl Generator {
         ];
         let fitting: Vec<OpCode> = codes
             .into_iter()
-            .filter(|&code| converts(code, from, to))
+            .filter(|&code| converts(code, from, to) && self.takes_cast(code, from, to))
             .collect();
         match self.draw.one(&fitting) {
             Some(&code) => self.converted(code, value, to),

@@ -124,7 +124,12 @@ impl Generator {
         if !self.may_nest() {
             return false;
         }
-        let condition = self.want(Type::BOOL);
+        let mut condition = self.want(Type::BOOL);
+        if let (true, Some(program)) = (self.compilable, self.program) {
+            // Triton's passes expect constant conditions to be folded already: an analysis of tiles that never are trips over them.
+            let odd = self.b.cast(OpCode::TruncI, program, Scalar::I1);
+            condition = self.b.elementwise(OpCode::XorI, &[condition, odd]);
+        }
         let like = self.carried();
         let types = self.types(&like);
         let mut regions = vec![self.branch(&types)];
