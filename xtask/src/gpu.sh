@@ -100,36 +100,37 @@ for log in "$out"/diff/*.log; do
   grep -q 'verdict: a case differs' "$log" 2>/dev/null && { echo "== $log"; head -n 60 "$log"; }
 done
 
-# Random kernels: those that once failed, then seed after seed. A kernel that hangs costs the process.
-if asked fuzz && [ -x "$here/gpu-fuzz" ]; then
-  fuzz_until=$(($(left) - ${FUZZ_LIMIT:-110}))
+# Random kernels for so many seconds, seed after seed: random_kernels NAME SECONDS [OPTIONS]. A kernel that hangs costs the process, so it is begun
+# again behind that one.
+random_kernels() {
+  name=$1 until=$(($(left) - $2))
+  shift 2
   tries=0
-  while [ "$(left)" -gt $((fuzz_until + 5)) ] && [ $tries -lt 8 ]; do
+  while [ "$(left)" -gt $((until + 5)) ] && [ $tries -lt 8 ]; do
     tries=$((tries + 1))
-    limit=$(($(left) - fuzz_until))
-    "$here/gpu-fuzz" kernels --seed "${SEED:-1}" --limit "$limit" --kept "$here/kept" --out "$out/fuzz" >"$out/fuzz-$tries.log" 2>&1 &
+    log="$out/$name-$tries.log"
+    "$here/gpu-fuzz" kernels --seed "${SEED:-1}" --limit $(($(left) - until)) --out "$out/$name" "$@" >"$log" 2>&1 &
     runner=$!
     while kill -0 $runner 2>/dev/null; do
       sleep 1
-      if grep -q '^HUNG' "$out/fuzz-$tries.log" || [ "$(left)" -lt $((fuzz_until - 25)) ]; then
+      if grep -q '^HUNG' "$log" || [ "$(left)" -lt $((until - 25)) ]; then
         sleep 2
         kill -9 $runner 2>/dev/null
       fi
     done
     wait $runner
     status=$?
-    echo "fuzz, part $tries: exit status $status, $(left) s left"
-    tail -n 40 "$out/fuzz-$tries.log"
+    echo "$name, part $tries: exit status $status, $(left) s left"
+    # What kernels print is not for here.
+    grep -v '^pid (' "$log" | tail -n 40
     [ $status -eq 99 ] || [ $status -eq 124 ] || [ $status -eq 137 ] || break
   done
-fi
+}
 
-# Random kernels that Triton compiles, by its code too.
-if asked fuzz && [ -n "$triton" ] && [ -x "$here/gpu-fuzz" ]; then
-  limit=${TRITON_FUZZ_LIMIT:-60}
-  timeout -k 5 $((limit + 30)) "$here/gpu-fuzz" kernels --seed "${SEED:-1}" --limit "$limit" --triton python3 --out "$out/fuzz-triton" >"$out/fuzz-triton.log" 2>&1
-  echo "fuzz with Triton: exit status $?, $(left) s left"
-  tail -n 40 "$out/fuzz-triton.log"
+# Those that once failed first; then kernels that Triton compiles, by its code too.
+if asked fuzz && [ -x "$here/gpu-fuzz" ]; then
+  random_kernels fuzz "${FUZZ_LIMIT:-110}" --kept "$here/kept"
+  [ -n "$triton" ] && random_kernels fuzz-triton "${TRITON_FUZZ_LIMIT:-60}" --triton python3
   rm -rf "$out"/fuzz-triton/triton-*
 fi
 
