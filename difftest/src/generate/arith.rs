@@ -15,10 +15,7 @@ impl Generator {
         }
         let ty = match class.is_float() {
             true if code == OpCode::ApproxDivF => self.some_type(|s| s == Scalar::F32),
-            // `tl.div_rn` and `tl.sqrt_rn` know this one, `tl.umulhi` those two below.
-            true if self.compilable && matches!(code, OpCode::PreciseDivF | OpCode::PreciseSqrt) => {
-                self.some_type(|s| s == Scalar::F32)
-            }
+            true if self.in_f32_only(code) => self.some_type(|s| s == Scalar::F32),
             true => self.some_type(is_float),
             false if code == OpCode::MulHiUI && self.compilable => {
                 self.some_type(|s| matches!(s, Scalar::I32 | Scalar::I64))
@@ -111,7 +108,11 @@ impl Generator {
     }
 
     pub(super) fn clamp(&mut self, code: OpCode) -> bool {
-        let ty = self.some_type(is_float);
+        let ty = match self.compilable {
+            // Its front end promotes bf16.
+            true => self.some_type(|s| matches!(s, Scalar::F32 | Scalar::F16)),
+            false => self.some_type(is_float),
+        };
         let value = self.want(ty);
         let (low, high) = [(-1.0, 1.0), (0.0, 6.0), (-2.0, -0.5), (0.0, 0.0)][self.draw.below(4)];
         let (low, high) = (self.b.float(ty, low), self.b.float(ty, high));

@@ -63,7 +63,14 @@ impl Generator {
     pub(super) fn takes_cast(&self, code: OpCode, from: Scalar, to: Scalar) -> bool {
         // A truth value is converted without a sign; with one, the LLVM of Triton 3.6 makes 1 of it in bf16, and -1 in the rest.
         let signed_truth = code == OpCode::SiToFp && from == Scalar::I1;
-        self.takes_type(from) && self.takes_type(to) && !(self.compilable && signed_truth)
+        // Wider floats are written `arith.extf`; its code for the other goes by way of f16, which it cannot from bf16.
+        let by_f16 = code == OpCode::FpToFp && from == Scalar::BF16 && to == Scalar::F32;
+        self.takes_type(from) && self.takes_type(to) && !(self.compilable && (signed_truth || by_f16))
+    }
+
+    /// True for operations that Triton's front end writes in f32 alone, whatever its operands are.
+    pub(super) fn in_f32_only(&self, code: OpCode) -> bool {
+        self.compilable && matches!(code, OpCode::DivF | OpCode::PreciseDivF | OpCode::PreciseSqrt)
     }
 
     /// True for number types that may stand in this kernel.
