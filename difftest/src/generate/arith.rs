@@ -114,9 +114,15 @@ impl Generator {
             false => self.some_type(is_float),
         };
         let value = self.want(ty);
-        let (low, high) = [(-1.0, 1.0), (0.0, 6.0), (-2.0, -0.5), (0.0, 0.0)][self.draw.below(4)];
+        let pairs = if self.compilable { 3 } else { 4 };
+        let (low, high) = [(-1.0, 1.0), (0.0, 6.0), (-2.0, -0.5), (0.0, 0.0)][self.draw.below(pairs)];
+        let mut nan = [PropagateNan::None, PropagateNan::All][self.draw.below(2)];
+        if self.compilable && low == -high {
+            // Between such constants Triton writes `min.xorsign.abs`: a NaN that is dropped becomes one of them by its
+            // sign (and between two zeros a negative number -0: not drawn).
+            nan = PropagateNan::All;
+        }
         let (low, high) = (self.b.float(ty, low), self.b.float(ty, high));
-        let nan = [PropagateNan::None, PropagateNan::All][self.draw.below(2)];
         self.kept(code, &[value, low, high], Attrs::ClampF(nan), ty);
         true
     }
