@@ -10,8 +10,9 @@
 //!
 //! Kernel number K of a run has the seed S + K; shard I of N takes each Nth number from I - 1 on. Each K-th kernel is
 //! also generated as CUDA C++ and run by the harness of the GPU backend's tests, where there is a C++ compiler (20 unless
-//! given, 0 for none): those that round nothing freely leave the interpreter's bits, the others stay within the twin's bounds. With a Python that has Triton, that reads the text of each kernel. Ends with 1 if paths disagree, with
-//! 2 if the command is wrong.
+//! given, 0 for none): those that round nothing freely leave the interpreter's bits, the others stay within the twin's
+//! bounds. With a Python that has Triton, that reads the text of each kernel. Ends with 1 if paths disagree, with 2 if the
+//! command is wrong.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool for people")]
 
 #[path = "../../../gpu-backend/tests/cpu/case.rs"]
