@@ -123,7 +123,7 @@ macro_rules! op_table {
                 trans shape pure: Trans "tt.trans" "Dimensions permuted.";
                 join shape pure: Join "tt.join" "Two tiles along a new last dimension of two.";
                 split shape pure: Split "tt.split" "The two halves of a last dimension of two.";
-                cat shape pure: Cat "tt.cat" "Two one-dimensional tiles, one after the other.";
+                cat shape pure: Cat "tt.cat" "Two one-dimensional tiles, one after the other here; no order is promised, and on a GPU their elements mostly alternate.";
                 program_id control pure: GetProgramId "tt.get_program_id" "This program's index along an axis of the grid.";
                 num_programs control pure: GetNumPrograms "tt.get_num_programs" "The size of the grid along an axis.";
                 add_ptr memory pure: AddPtr "tt.addptr" "Pointer plus an offset in elements.";
