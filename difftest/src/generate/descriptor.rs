@@ -90,6 +90,20 @@ impl Generator {
         self.b.elementwise(OpCode::SubI, &[value, back])
     }
 
+    /// The column where a block begins: for Triton's code a multiple of 16 bytes. Its interpreter asserts that, and where it is
+    /// not so a card ends the kernel with an illegal instruction.
+    fn any_column(&mut self, scalar: Scalar) -> ValueId {
+        if !self.compilable {
+            return self.anywhere(7);
+        }
+        let value = self.want(I32);
+        let value = self.below(value, 3);
+        let one = self.int(I32, 1);
+        let value = self.b.elementwise(OpCode::SubI, &[value, one]);
+        let unit = self.int(I32, 16 / scalar.bytes() as i64);
+        self.b.elementwise(OpCode::MulI, &[value, unit])
+    }
+
     pub(super) fn make_tensor_descriptor(&mut self, _: OpCode) -> bool {
         self.descriptor_load(OpCode::DescriptorLoad)
     }
@@ -103,7 +117,7 @@ impl Generator {
         let Some(described) = self.described(scalar, rows, all_rows, Role::In) else {
             return false;
         };
-        let (row, column) = (self.anywhere(15), self.anywhere(7));
+        let (row, column) = (self.anywhere(15), self.any_column(scalar));
         let operands = [described.descriptor, row, column];
         self.kept(code, &operands, Attrs::Access(Box::default()), described.ty);
         true
