@@ -465,9 +465,9 @@ macro_rules! elementary {
 
 elementary! {
     /// e^x.
-    exp(x): libm::exp, f32 single::exp;
+    exp(x): libm::exp, f32 |x| single::exp(x, fused);
     /// 2^x.
-    exp2(x): libm::exp2, f32 single::exp2;
+    exp2(x): libm::exp2, f32 |x| single::exp2(x, fused);
     /// 10^x.
     exp10(x): libm::exp10, f64 libm::exp10;
     /// e^x − 1, also near 0.
@@ -518,29 +518,32 @@ elementary! {
     erfc(x): libm::erfc, f64 libm::erfc;
 }
 
-/// `out[i] = e^x[i]`, over the shorter length, with the CPU's vectors: as a loop over [`Elementary::exp`].
-pub fn exp_slice(cpu: Cpu, x: &[f32], out: &mut [f32]) {
-    if !simd::exp(cpu, x, out) {
-        cpu.map(x, out, <f32 as Elementary>::exp);
-    }
+/// Declares functions over slices whose lanes want a fused multiply-add: one instruction, where there is one.
+macro_rules! fused_slices {
+    ($($(#[$doc:meta])* $name:ident: $lane:ident $(, $vectors:path)?;)*) => {$(
+        $(#[$doc])*
+        pub fn $name(cpu: Cpu, x: &[f32], out: &mut [f32]) {
+            $(if $vectors(cpu, x, out) {
+                return;
+            })?
+            // Compiled for a level with the instruction, this is it.
+            #[allow(clippy::disallowed_methods)]
+            let fma = |a: f32, b: f32, c: f32| a.mul_add(b, c);
+            match cpu.level() {
+                CpuLevel::Scalar => cpu.map(x, out, <f32 as Elementary>::$lane),
+                _ => cpu.map(x, out, |x| single::$lane(x, fma).canonical()),
+            }
+        }
+    )*};
 }
 
-/// `out[i] = 2^x[i]`, over the shorter length, with the CPU's vectors: as a loop over [`Elementary::exp2`].
-pub fn exp2_slice(cpu: Cpu, x: &[f32], out: &mut [f32]) {
-    if !simd::exp2(cpu, x, out) {
-        cpu.map(x, out, <f32 as Elementary>::exp2);
-    }
-}
-
-/// `out[i] = erf(x[i])`, over the shorter length, with the CPU's vectors: as a loop over [`Elementary::erf`].
-pub fn erf_slice(cpu: Cpu, x: &[f32], out: &mut [f32]) {
-    // Compiled for a level with the instruction, this is it.
-    #[allow(clippy::disallowed_methods)]
-    let fma = |a: f32, b: f32, c: f32| a.mul_add(b, c);
-    match cpu.level() {
-        CpuLevel::Scalar => cpu.map(x, out, <f32 as Elementary>::erf),
-        _ => cpu.map(x, out, |x| single::erf(x, fma).canonical()),
-    }
+fused_slices! {
+    /// `out[i] = e^x[i]`, over the shorter length, with the CPU's vectors: as a loop over [`Elementary::exp`].
+    exp_slice: exp, simd::exp;
+    /// `out[i] = 2^x[i]`, over the shorter length, with the CPU's vectors: as a loop over [`Elementary::exp2`].
+    exp2_slice: exp2, simd::exp2;
+    /// `out[i] = erf(x[i])`, over the shorter length, with the CPU's vectors: as a loop over [`Elementary::erf`].
+    erf_slice: erf;
 }
 
 /// x^n for an integer n: `math.fpowi`, libdevice's `powi`.

@@ -1,8 +1,8 @@
 //! The elementary functions that kernels spend their time in, for f32 and computed in f32, without branches,
 //! calls or tables, so that loops over them vectorise at full width.
 //!
-//! Sums and products alone, no fused multiply-add (but for [`erf`], which takes it from its caller: one instruction or
-//! an emulation): the bits are the same on every CPU, with or without that instruction. Where rounding the last sum would not be enough for one unit in the last place, what an
+//! The bits are the same on every CPU: [`exp`], [`exp2`] and [`erf`] take the fused multiply-add from their caller, which has one
+//! instruction or an emulation; the others are sums and products alone. Where rounding the last sum would not be enough for one unit in the last place, what an
 //! addition lost is kept and added last (Dekker, *A floating-point technique for extending the available
 //! precision*, 1971). The polynomials have the least maximal error on their intervals, found by weighted
 //! least squares.
@@ -48,12 +48,6 @@ pub(crate) const EXP2_LIMITS: [f32; 2] = [-151.0, 129.0];
 /// The least x whose power does not round to zero, ln(2^-150), and the greatest whose power does.
 pub(crate) const EXP_VANISHES: f32 = -103.972084;
 pub(crate) const EXP2_VANISHES: f32 = -150.0;
-
-/// ln 2 in two parts, the first of 11 bits.
-pub(crate) const LN_2_TWO_PARTS: [f32; 2] = [0.69287109375, (std::f64::consts::LN_2 - 0.69287109375) as f32];
-
-/// Adding it to a number of at most 1/2 rounds to multiples of 2^-14, whose products with 11 bits are exact.
-pub(crate) const SPLIT: f32 = 768.0;
 
 /// (e^r − 1 − r)/r² for |r| ≤ ln(2)/2, to 2^-28 of e^r.
 pub(crate) const EXP: [f32; 5] = [0.5, 0.16666518, 0.041666206, 0.00836889, 0.0013950489];
@@ -169,32 +163,24 @@ fn with_sign(x: f32, of: f32) -> f32 {
     f32::from_bits((x.to_bits() & !SIGN) | (of.to_bits() & SIGN))
 }
 
-/// e^x.
+/// e^x; `fma` is a·b + c, rounded once.
 #[inline(always)]
-pub(super) fn exp(x: f32) -> f32 {
+pub(super) fn exp(x: f32, fma: impl Fn(f32, f32, f32) -> f32) -> f32 {
     let limited = limit(x, EXP_LIMITS);
     let (n, k) = nearest(limited * LOG2_E);
-    let r = (limited - n * LN_2_HIGH) - n * LN_2_LOW;
-    let tail = r * r * polynomial(r, EXP);
-    let head = 1.0 + r;
-    let lost = r - (head - 1.0);
-    scale(head + (lost + tail), k, x < EXP_VANISHES)
+    let r = fma(-n, LN_2_LOW, fma(-n, LN_2_HIGH, limited));
+    let small = fma(r * r, fused_polynomial(r, EXP, &fma), r);
+    scale(1.0 + small, k, x < EXP_VANISHES)
 }
 
-/// 2^x.
+/// 2^x; `fma` is a·b + c, rounded once.
 #[inline(always)]
-pub(super) fn exp2(x: f32) -> f32 {
-    let [ln_2_high, ln_2_low] = LN_2_TWO_PARTS;
+pub(super) fn exp2(x: f32, fma: impl Fn(f32, f32, f32) -> f32) -> f32 {
     let limited = limit(x, EXP2_LIMITS);
     let (n, k) = nearest(limited);
     let r = limited - n;
-    let r_high = (r + SPLIT) - SPLIT;
-    let r_low = r - r_high;
-    let high = r_high * ln_2_high;
-    let tail = (r_low * ln_2_high + r * ln_2_low) + r * r * polynomial(r, EXP2);
-    let head = 1.0 + high;
-    let lost = high - (head - 1.0);
-    scale(head + (lost + tail), k, x <= EXP2_VANISHES)
+    let slope = fma(r, fused_polynomial(r, EXP2, &fma), LN_2);
+    scale(fma(r, slope, 1.0), k, x <= EXP2_VANISHES)
 }
 
 /// A positive finite x as (k, f) with x = 2^k·(1 + f) and 1 + f within [√½, √2).

@@ -1,21 +1,20 @@
 //! The exponentials of [`crate::num`] on slices, by two instructions that only AVX-512 has: one rounds to an integer,
 //! one multiplies with a power of two and rounds once, below the smallest normal number too.
 //!
-//! The other operations are those of the lane functions, in their order, so that the bits are the same. The one fused
-//! operation is where the product is exact.
+//! The other operations are those of the lane functions, in their order, so that the bits are the same. What is below the limits of
+//! those vanishes here too, whatever it is on the way.
 
 use std::arch::x86_64::{
     __m512, __mmask16, _CMP_NLE_UQ, _CMP_NLT_UQ, _CMP_UNORD_Q, _MM_FROUND_NO_EXC, _mm512_add_ps,
-    _mm512_cmp_ps_mask, _mm512_fnmadd_ps, _mm512_loadu_ps, _mm512_mask_mov_ps, _mm512_maskz_mov_ps,
-    _mm512_maskz_scalef_ps, _mm512_max_ps, _mm512_min_ps, _mm512_mul_ps, _mm512_roundscale_ps,
-    _mm512_set1_ps, _mm512_storeu_ps, _mm512_sub_ps,
+    _mm512_cmp_ps_mask, _mm512_fmadd_ps, _mm512_fnmadd_ps, _mm512_loadu_ps, _mm512_mask_mov_ps,
+    _mm512_maskz_roundscale_ps, _mm512_maskz_scalef_ps, _mm512_min_ps, _mm512_mul_ps, _mm512_set1_ps,
+    _mm512_storeu_ps, _mm512_sub_ps,
 };
 
 use crate::num::float::CANONICAL_NAN;
 use crate::num::math::Elementary;
 use crate::num::single::{
-    EXP, EXP_LIMITS, EXP_VANISHES, EXP2, EXP2_LIMITS, EXP2_VANISHES, LN_2_HIGH, LN_2_LOW, LN_2_TWO_PARTS,
-    SPLIT,
+    EXP, EXP_LIMITS, EXP_VANISHES, EXP2, EXP2_LIMITS, EXP2_VANISHES, LN_2_HIGH, LN_2_LOW,
 };
 
 /// Elements of a vector.
@@ -26,61 +25,59 @@ const LANES: usize = 16;
 fn polynomial(x: __m512, c: [f32; 5]) -> __m512 {
     let mut sum = _mm512_set1_ps(c[4]);
     for n in (0..4).rev() {
-        sum = _mm512_add_ps(_mm512_mul_ps(sum, x), _mm512_set1_ps(c[n]));
+        sum = _mm512_fmadd_ps(sum, x, _mm512_set1_ps(c[n]));
     }
     sum
 }
 
-/// `x` within the limits; NaN stays, because it is the second operand.
+/// At most `high`; NaN stays, because it is the second operand.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn limit(x: __m512, [low, high]: [f32; 2]) -> __m512 {
-    _mm512_max_ps(_mm512_set1_ps(low), _mm512_min_ps(_mm512_set1_ps(high), x))
+fn at_most(x: __m512, high: f32) -> __m512 {
+    _mm512_min_ps(_mm512_set1_ps(high), x)
 }
 
-/// (1 + `small` + `tail`)·2^n, where what the first sum lost is added last; the canonical NaN where `x` is one, and
-/// zero where it is not to be `kept`: results below the smallest number cost CPUs a hundred cycles.
+/// The nearest integer; zero where it is not to be `kept`: results below the smallest number cost CPUs a hundred cycles.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn finish(x: __m512, small: __m512, tail: __m512, n: __m512, kept: __mmask16) -> __m512 {
-    let one = _mm512_set1_ps(1.0);
-    let head = _mm512_add_ps(one, small);
-    let lost = _mm512_sub_ps(small, _mm512_sub_ps(head, one));
-    let sum = _mm512_add_ps(head, _mm512_add_ps(lost, tail));
-    let power = _mm512_maskz_scalef_ps(kept, sum, _mm512_maskz_mov_ps(kept, n));
-    let nan = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(x, x);
-    _mm512_mask_mov_ps(power, nan, _mm512_set1_ps(CANONICAL_NAN))
+fn nearest(x: __m512, kept: __mmask16) -> __m512 {
+    _mm512_maskz_roundscale_ps::<{ _MM_FROUND_NO_EXC }>(kept, x)
 }
 
+/// e^x; where `x` is a NaN, a NaN.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn exp_16(x: __m512) -> __m512 {
-    let limited = limit(x, EXP_LIMITS);
-    let scaled = _mm512_mul_ps(limited, _mm512_set1_ps(std::f32::consts::LOG2_E));
-    let n = _mm512_roundscale_ps::<{ _MM_FROUND_NO_EXC }>(scaled);
-    let r = _mm512_fnmadd_ps(n, _mm512_set1_ps(LN_2_HIGH), limited);
-    let r = _mm512_sub_ps(r, _mm512_mul_ps(n, _mm512_set1_ps(LN_2_LOW)));
-    let tail = _mm512_mul_ps(_mm512_mul_ps(r, r), polynomial(r, EXP));
     let kept = _mm512_cmp_ps_mask::<_CMP_NLT_UQ>(x, _mm512_set1_ps(EXP_VANISHES));
-    finish(x, r, tail, n, kept)
+    let limited = at_most(x, EXP_LIMITS[1]);
+    let n = nearest(
+        _mm512_mul_ps(limited, _mm512_set1_ps(std::f32::consts::LOG2_E)),
+        kept,
+    );
+    let r = _mm512_fnmadd_ps(n, _mm512_set1_ps(LN_2_HIGH), limited);
+    let r = _mm512_fnmadd_ps(n, _mm512_set1_ps(LN_2_LOW), r);
+    let small = _mm512_fmadd_ps(_mm512_mul_ps(r, r), polynomial(r, EXP), r);
+    _mm512_maskz_scalef_ps(kept, _mm512_add_ps(_mm512_set1_ps(1.0), small), n)
 }
 
+/// 2^x; where `x` is a NaN, a NaN.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn exp2_16(x: __m512) -> __m512 {
-    let [high, low] = LN_2_TWO_PARTS.map(|part| _mm512_set1_ps(part));
-    let split = _mm512_set1_ps(SPLIT);
-    let limited = limit(x, EXP2_LIMITS);
-    let n = _mm512_roundscale_ps::<{ _MM_FROUND_NO_EXC }>(limited);
-    let r = _mm512_sub_ps(limited, n);
-    let r_high = _mm512_sub_ps(_mm512_add_ps(r, split), split);
-    let r_low = _mm512_sub_ps(r, r_high);
-    let tail = _mm512_add_ps(
-        _mm512_add_ps(_mm512_mul_ps(r_low, high), _mm512_mul_ps(r, low)),
-        _mm512_mul_ps(_mm512_mul_ps(r, r), polynomial(r, EXP2)),
-    );
     let kept = _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(x, _mm512_set1_ps(EXP2_VANISHES));
-    finish(x, _mm512_mul_ps(r_high, high), tail, n, kept)
+    let limited = at_most(x, EXP2_LIMITS[1]);
+    let n = nearest(limited, kept);
+    let r = _mm512_sub_ps(limited, n);
+    let slope = _mm512_fmadd_ps(r, polynomial(r, EXP2), _mm512_set1_ps(std::f32::consts::LN_2));
+    _mm512_maskz_scalef_ps(kept, _mm512_fmadd_ps(r, slope, _mm512_set1_ps(1.0)), n)
+}
+
+/// NaN becomes the canonical one.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn canonical(x: __m512) -> __m512 {
+    let nan = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(x, x);
+    _mm512_mask_mov_ps(x, nan, _mm512_set1_ps(CANONICAL_NAN))
 }
 
 /// Declares a function over slices.
@@ -97,7 +94,7 @@ macro_rules! slices {
             let (targets, target_rest) = out[..count].as_chunks_mut::<LANES>();
             for (source, target) in sources.iter().zip(targets) {
                 // SAFETY: both chunks have a vector's elements.
-                unsafe { _mm512_storeu_ps(target.as_mut_ptr(), $vector(_mm512_loadu_ps(source.as_ptr()))) }
+                unsafe { _mm512_storeu_ps(target.as_mut_ptr(), canonical($vector(_mm512_loadu_ps(source.as_ptr())))) }
             }
             for (target, source) in target_rest.iter_mut().zip(source_rest) {
                 *target = $lane(*source);

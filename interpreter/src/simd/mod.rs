@@ -21,7 +21,9 @@ pub(crate) mod dot;
 mod exp;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod half;
+mod plan;
 mod sixteen;
+mod straight;
 pub(crate) mod strip;
 pub(crate) mod widen;
 

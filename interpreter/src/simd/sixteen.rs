@@ -8,19 +8,20 @@ use super::strip::{EXPONENTS, Fold};
 use crate::num::float::CANONICAL_NAN;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{
-    __m256, __m512, _CMP_UNORD_Q, _MM_FROUND_TO_NEAREST_INT, _mm_loadu_si128, _mm_storeu_si128,
+    __m256, __m256i, __m512, _CMP_UNORD_Q, _MM_FROUND_TO_NEAREST_INT, _mm_loadu_si128, _mm_storeu_si128,
     _mm256_add_ps, _mm256_and_si256, _mm256_blendv_ps, _mm256_castps_si256, _mm256_castsi256_ps,
     _mm256_cmp_ps, _mm256_cmpeq_epi32, _mm256_cmpgt_epi32, _mm256_cvtepu16_epi32, _mm256_cvtph_ps,
     _mm256_cvtps_ph, _mm256_div_ps, _mm256_fmadd_ps, _mm256_fnmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256,
-    _mm256_max_epi32, _mm256_max_epu32, _mm256_min_epi32, _mm256_movemask_epi8, _mm256_mul_ps,
-    _mm256_or_si256, _mm256_set1_epi32, _mm256_set1_ps, _mm256_slli_epi32, _mm256_srai_epi32,
-    _mm256_srli_epi32, _mm256_storeu_ps, _mm256_storeu_si256, _mm256_stream_ps, _mm256_sub_ps,
-    _mm256_xor_si256, _mm512_add_ps, _mm512_and_si512, _mm512_castps_si512, _mm512_castsi512_ps,
-    _mm512_cmp_ps_mask, _mm512_cmpeq_epi32_mask, _mm512_cmplt_epu32_mask, _mm512_cvtepu16_epi32,
-    _mm512_cvtph_ps, _mm512_cvtps_ph, _mm512_div_ps, _mm512_fmadd_ps, _mm512_fnmadd_ps, _mm512_loadu_ps,
-    _mm512_mask_mov_ps, _mm512_max_epi32, _mm512_max_epu32, _mm512_min_epi32, _mm512_mul_ps,
-    _mm512_set1_epi32, _mm512_set1_ps, _mm512_slli_epi32, _mm512_srai_epi32, _mm512_srli_epi32,
-    _mm512_storeu_ps, _mm512_stream_ps, _mm512_sub_epi32, _mm512_sub_ps, _mm512_xor_si512,
+    _mm256_maskload_ps, _mm256_maskstore_ps, _mm256_max_epi32, _mm256_max_epu32, _mm256_max_ps,
+    _mm256_min_epi32, _mm256_min_ps, _mm256_movemask_epi8, _mm256_mul_ps, _mm256_or_si256, _mm256_set1_epi32,
+    _mm256_set1_ps, _mm256_setr_epi32, _mm256_slli_epi32, _mm256_srai_epi32, _mm256_srli_epi32,
+    _mm256_storeu_ps, _mm256_storeu_si256, _mm256_stream_ps, _mm256_sub_ps, _mm256_xor_si256, _mm512_add_ps,
+    _mm512_and_si512, _mm512_castps_si512, _mm512_castsi512_ps, _mm512_cmp_ps_mask, _mm512_cmpeq_epi32_mask,
+    _mm512_cmplt_epu32_mask, _mm512_cvtepu16_epi32, _mm512_cvtph_ps, _mm512_cvtps_ph, _mm512_div_ps,
+    _mm512_fmadd_ps, _mm512_fnmadd_ps, _mm512_loadu_ps, _mm512_mask_loadu_ps, _mm512_mask_mov_ps,
+    _mm512_mask_storeu_ps, _mm512_max_epi32, _mm512_max_epu32, _mm512_max_ps, _mm512_min_epi32,
+    _mm512_min_ps, _mm512_mul_ps, _mm512_set1_epi32, _mm512_set1_ps, _mm512_slli_epi32, _mm512_srai_epi32,
+    _mm512_srli_epi32, _mm512_storeu_ps, _mm512_stream_ps, _mm512_sub_epi32, _mm512_sub_ps, _mm512_xor_si512,
 };
 
 /// Sixteen lanes.
@@ -31,6 +32,7 @@ use std::arch::x86_64::{
 pub(super) trait Sixteen: Copy {
     /// There are instructions for [`super::strip::Exponential`].
     const FUNCTIONS: bool;
+    /// Of a NaN, a NaN.
     unsafe fn exp(self) -> Self;
     unsafe fn exp2(self) -> Self;
     /// Divided by a number in [`super::strip::divisors`], rounded once.
@@ -43,11 +45,17 @@ pub(super) trait Sixteen: Copy {
     unsafe fn load(from: *const f32) -> Self;
     unsafe fn store(self, to: *mut f32);
     unsafe fn stream(self, to: *mut f32);
+    /// Those lanes whose bit is set; nothing else is touched, the others are those of `other`.
+    unsafe fn load_some(from: *const f32, lanes: u16, other: Self) -> Self;
+    unsafe fn store_some(self, to: *mut f32, lanes: u16);
+    /// Its lanes where a bit is set, those of `other` elsewhere.
+    unsafe fn select(self, other: Self, lanes: u16) -> Self;
     /// Widened; any NaN may be any other.
     unsafe fn load_f16(from: *const u16) -> Self;
     unsafe fn load_bf16(from: *const u16) -> Self;
-    /// Rounded to nearest even; NaN becomes the canonical one.
+    /// Rounded to nearest even; NaN keeps its upper bits, so that the canonical one becomes the canonical one.
     unsafe fn store_f16(self, to: *mut u16);
+    /// Rounded to nearest even; NaN becomes the canonical one.
     unsafe fn store_bf16(self, to: *mut u16);
     unsafe fn add(self, other: Self) -> Self;
     unsafe fn sub(self, other: Self) -> Self;
@@ -131,6 +139,21 @@ impl Sixteen for __m512 {
         unsafe { _mm512_stream_ps(to.cast(), self) }
     }
     #[inline(always)]
+    unsafe fn load_some(from: *const f32, lanes: u16, other: __m512) -> __m512 {
+        // SAFETY: the trait's.
+        unsafe { _mm512_mask_loadu_ps(other, lanes, from) }
+    }
+    #[inline(always)]
+    unsafe fn store_some(self, to: *mut f32, lanes: u16) {
+        // SAFETY: the trait's.
+        unsafe { _mm512_mask_storeu_ps(to, lanes, self) }
+    }
+    #[inline(always)]
+    unsafe fn select(self, other: __m512, lanes: u16) -> __m512 {
+        // SAFETY: the trait's.
+        unsafe { _mm512_mask_mov_ps(other, lanes, self) }
+    }
+    #[inline(always)]
     unsafe fn load_f16(from: *const u16) -> __m512 {
         // SAFETY: the trait's.
         unsafe { _mm512_cvtph_ps(_mm256_loadu_si256(from.cast())) }
@@ -147,8 +170,7 @@ impl Sixteen for __m512 {
     unsafe fn store_f16(self, to: *mut u16) {
         // SAFETY: the trait's.
         unsafe {
-            // The instruction keeps the upper bits of a NaN: the canonical f32 NaN becomes the f16 one.
-            let halves = _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(self.canonical());
+            let halves = _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(self);
             _mm256_storeu_si256(to.cast(), halves);
         }
     }
@@ -193,8 +215,12 @@ impl Sixteen for __m512 {
     unsafe fn fold(self, x: __m512, fold: Fold) -> __m512 {
         // SAFETY: the trait's.
         unsafe {
-            let (Fold::Greatest { nan } | Fold::Least { nan }) = fold else {
-                return _mm512_add_ps(self, x);
+            let nan = match fold {
+                Fold::Sum => return _mm512_add_ps(self, x),
+                // Of two operands of which one is a NaN they give the second.
+                Fold::Max => return _mm512_max_ps(x, self),
+                Fold::Min => return _mm512_min_ps(x, self),
+                Fold::Greatest { nan } | Fold::Least { nan } => nan,
             };
             let bits = _mm512_castps_si512(x);
             let flip = _mm512_srli_epi32::<1>(_mm512_srai_epi32::<31>(bits));
@@ -239,6 +265,20 @@ impl Sixteen for __m512 {
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 pub(super) struct Pair(__m256, __m256);
+
+/// All bits of a lane, where its bit is set.
+///
+/// # Safety
+/// The CPU must have AVX2.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn mask_of(lanes: u8) -> __m256i {
+    // SAFETY: the caller's.
+    unsafe {
+        let bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+        _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(lanes.into()), bits), bits)
+    }
+}
 
 #[cfg(target_arch = "x86_64")]
 impl Pair {
@@ -307,6 +347,39 @@ impl Sixteen for Pair {
         }
     }
     #[inline(always)]
+    unsafe fn load_some(from: *const f32, lanes: u16, other: Pair) -> Pair {
+        // SAFETY: the trait's.
+        unsafe {
+            let half = |i: usize, other: __m256| {
+                let mask = mask_of((lanes >> (8 * i)) as u8);
+                let some = _mm256_maskload_ps(from.wrapping_add(8 * i), mask);
+                _mm256_blendv_ps(other, some, _mm256_castsi256_ps(mask))
+            };
+            Pair(half(0, other.0), half(1, other.1))
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_some(self, to: *mut f32, lanes: u16) {
+        // SAFETY: the trait's.
+        unsafe {
+            _mm256_maskstore_ps(to, mask_of(lanes as u8), self.0);
+            _mm256_maskstore_ps(to.wrapping_add(8), mask_of((lanes >> 8) as u8), self.1);
+        }
+    }
+    #[inline(always)]
+    unsafe fn select(self, other: Pair, lanes: u16) -> Pair {
+        // SAFETY: the trait's.
+        unsafe {
+            let half = |x: __m256, other: __m256, lanes: u8| {
+                _mm256_blendv_ps(other, x, _mm256_castsi256_ps(mask_of(lanes)))
+            };
+            Pair(
+                half(self.0, other.0, lanes as u8),
+                half(self.1, other.1, (lanes >> 8) as u8),
+            )
+        }
+    }
+    #[inline(always)]
     unsafe fn load_f16(from: *const u16) -> Pair {
         // SAFETY: the trait's.
         unsafe {
@@ -329,7 +402,7 @@ impl Sixteen for Pair {
     unsafe fn store_f16(self, to: *mut u16) {
         // SAFETY: the trait's.
         unsafe {
-            let Pair(a, b) = self.canonical();
+            let Pair(a, b) = self;
             _mm_storeu_si128(to.cast(), _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(a));
             _mm_storeu_si128(to.add(8).cast(), _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(b));
         }
@@ -377,8 +450,11 @@ impl Sixteen for Pair {
     unsafe fn fold(self, x: Pair, fold: Fold) -> Pair {
         // SAFETY: the trait's.
         unsafe {
-            let (Fold::Greatest { nan } | Fold::Least { nan }) = fold else {
-                return self.add(x);
+            let nan = match fold {
+                Fold::Sum => return self.add(x),
+                Fold::Max => return self.map(x, |partial, x| _mm256_max_ps(x, partial)),
+                Fold::Min => return self.map(x, |partial, x| _mm256_min_ps(x, partial)),
+                Fold::Greatest { nan } | Fold::Least { nan } => nan,
             };
             let nan = _mm256_castsi256_ps(_mm256_set1_epi32(nan));
             self.map(x, |partial, x| {

@@ -13,18 +13,13 @@
 
 #![allow(clippy::needless_range_loop, reason = "lanes of several vectors, by number")]
 
+use super::plan::{Plan, STEPS, plan};
+use super::straight::{self, Spread};
 use super::{Cpu, CpuLevel};
 use crate::ahead::Ahead;
-use crate::frame::Tile;
 use crate::lanes::Loop;
 use crate::tensor_memory::Span;
 use std::ops::Range;
-
-#[cfg(target_arch = "x86_64")]
-use super::sixteen::Pair;
-use super::sixteen::Sixteen;
-#[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::__m512;
 
 /// Lanes of the longest strip: tiles must have so many, or a multiple.
 pub const MOST: usize = 128;
@@ -40,6 +35,9 @@ pub const SAVED: usize = 6;
 
 /// Most operands of an operation that is a loop.
 pub const ARGUMENTS: usize = 3;
+
+/// Most numbers and tiles of a run.
+pub const OPERANDS: usize = 8;
 
 /// Two operands to one; the first is what the last operation left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,9 +70,22 @@ pub enum Fold {
     Least {
         nan: i32,
     },
+    /// The extremes of numbers, NaN left out, unless they are a zero, whose sign then is not to be relied on, or what they
+    /// begin with.
+    Max,
+    Min,
 }
 
 impl Fold {
+    /// The same with one instruction per vector, if there is one that mostly gives the same.
+    pub fn quick(self) -> Option<Fold> {
+        match self {
+            Fold::Greatest { nan: i32::MIN } => Some(Fold::Max),
+            Fold::Least { nan: i32::MAX } => Some(Fold::Min),
+            _ => None,
+        }
+    }
+
     /// Partial results before the first lane.
     pub fn start(self) -> [f32; PARTIALS] {
         [match self {
@@ -82,6 +93,8 @@ impl Fold {
             Fold::Sum => -0.0,
             Fold::Greatest { .. } => f32::from_bits(i32::MIN as u32),
             Fold::Least { .. } => f32::from_bits(i32::MAX as u32),
+            Fold::Max => f32::NEG_INFINITY,
+            Fold::Min => f32::INFINITY,
         }; PARTIALS]
     }
 }
@@ -95,7 +108,7 @@ pub enum Held {
 }
 
 impl Held {
-    fn bytes(self) -> usize {
+    pub(super) fn bytes(self) -> usize {
         match self {
             Held::F32 => 4,
             Held::F16 | Held::Bf16 => 2,
@@ -103,7 +116,7 @@ impl Held {
     }
 
     /// Bits of the least magnitude that is no finite number when it is rounded to this.
-    fn least_special(self) -> u32 {
+    pub(super) fn least_special(self) -> u32 {
         match self {
             Held::F32 => 0x7f80_0000,
             // 65520 and 2^128 - 2^119: halfway from the largest number to the next power of two.
@@ -116,14 +129,14 @@ impl Held {
 /// Lanes `first..last` of a tile in a tensor.
 #[derive(Debug, Clone, Copy)]
 pub struct Window<'a> {
-    span: Span<'a>,
-    held: Held,
-    first: usize,
-    last: usize,
+    pub(super) span: Span<'a>,
+    pub(super) held: Held,
+    pub(super) first: usize,
+    pub(super) last: usize,
     /// What all other lanes are, where it is read.
-    other: f32,
+    pub(super) other: f32,
     /// It is written past the caches.
-    stream: bool,
+    pub(super) stream: bool,
 }
 
 impl<'a> Window<'a> {
@@ -183,8 +196,8 @@ pub enum Source {
 /// An operand of a run.
 #[derive(Debug, Clone, Copy)]
 pub enum Operand<'a> {
-    /// The same in every lane, and its inverse if it is one of [`divisors`].
-    Uniform(f32, Option<f32>),
+    /// The same in every lane, and its inverse if it is one of [`divisors`], else zero.
+    Uniform(f32, f32),
     /// A tile.
     Tile(&'a [f32]),
 }
@@ -193,7 +206,7 @@ impl Operand<'_> {
     /// The same in every lane.
     #[inline]
     pub fn uniform(x: f32) -> Operand<'static> {
-        Operand::Uniform(x, divisors(x).then(|| 1.0 / x))
+        Operand::Uniform(x, if divisors(x) { 1.0 / x } else { 0.0 })
     }
 }
 
@@ -228,10 +241,12 @@ pub enum Op {
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub struct Scratch {
-    saved: [[f32; MOST]; SAVED],
-    arguments: [[f32; MOST]; ARGUMENTS],
-    staged: [f32; MOST],
-    narrow: [u16; MOST],
+    pub(super) saved: [[f32; MOST]; SAVED],
+    pub(super) arguments: [[f32; MOST]; ARGUMENTS],
+    pub(super) staged: [f32; MOST],
+    /// What nobody reads.
+    pub(super) unused: [f32; PARTIALS],
+    pub(super) spread: Spread,
 }
 
 impl Default for Scratch {
@@ -240,7 +255,8 @@ impl Default for Scratch {
             saved: [[0.0; MOST]; SAVED],
             arguments: [[0.0; MOST]; ARGUMENTS],
             staged: [0.0; MOST],
-            narrow: [0; MOST],
+            unused: [0.0; PARTIALS],
+            spread: Spread::default(),
         }
     }
 }
@@ -287,22 +303,24 @@ pub fn is_there(cpu: Cpu) -> bool {
 /// Operations, and how many of what they name must be there.
 #[derive(Debug, Default)]
 pub struct Ops {
-    ops: Vec<Op>,
+    plans: Vec<Plan>,
     operands: usize,
     windows: usize,
     ranges: usize,
     results: usize,
     folds: usize,
+    /// What the windows hold.
+    held: Vec<Held>,
 }
 
 impl Ops {
-    /// Operations in their order.
+    /// Operations in their order, and what their windows hold; none if they are too many.
     ///
     /// # Panics
     /// If one needs more room than there is.
-    pub fn new(ops: Vec<Op>) -> Ops {
+    pub fn new(ops: &[Op], held: Vec<Held>) -> Option<Ops> {
         let mut all = Ops::default();
-        for op in &ops {
+        for op in ops {
             let need = |most: &mut usize, number: usize| *most = (*most).max(number + 1);
             let mut sources = [Source::Last; 2];
             match *op {
@@ -331,8 +349,9 @@ impl Ops {
                 }
             }
         }
-        all.ops = ops;
-        all
+        assert!(all.windows <= held.len(), "no such window");
+        (all.plans, all.held) = (plan(ops, &held), held);
+        (all.plans.len() <= STEPS).then_some(all)
     }
 }
 
@@ -349,10 +368,15 @@ pub fn run(cpu: Cpu, ops: &Ops, run: &mut Run<'_>) -> bool {
     let end = alike.max(end.next_multiple_of(MOST));
     let tiles_fine = run.operands.iter().all(|operand| match operand {
         Operand::Tile(tile) => tile.len() >= end,
-        Operand::Uniform(by, Some(inverse)) => divisors(*by) && *inverse == 1.0 / by,
-        Operand::Uniform(_, None) => true,
+        Operand::Uniform(by, inverse) => {
+            debug_assert!(*inverse == 0.0 || divisors(*by) && *inverse == 1.0 / by);
+            true
+        }
     });
+    let windows_fine = run.windows.iter().zip(&ops.held).all(|(w, &held)| w.held == held);
     let all_fine = tiles_fine
+        && windows_fine
+        && run.operands.len() <= OPERANDS
         && run.results.iter().all(|result| result.len() >= end)
         && ops.operands <= run.operands.len()
         && ops.windows <= run.windows.len()
@@ -365,432 +389,10 @@ pub fn run(cpu: Cpu, ops: &Ops, run: &mut Run<'_>) -> bool {
     // instructions.
     unsafe {
         match cpu.level {
-            CpuLevel::Avx512 => return run_avx512(cpu, &ops.ops, run),
-            CpuLevel::Avx2 => return run_avx2(cpu, &ops.ops, run),
+            CpuLevel::Avx512 => return straight::strips::<straight::Avx512>(cpu, &ops.plans, run),
+            CpuLevel::Avx2 => return straight::strips::<straight::Avx2>(cpu, &ops.plans, run),
             CpuLevel::Scalar => {}
         }
     }
     false
-}
-
-/// # Safety
-/// The CPU must have AVX-512; otherwise as [`strips`].
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
-#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
-unsafe fn run_avx512(cpu: Cpu, ops: &[Op], run: &mut Run<'_>) -> bool {
-    // SAFETY: the caller's.
-    unsafe { strips::<__m512, 8>(cpu, ops, run) }
-}
-
-/// # Safety
-/// The CPU must have AVX2 and F16C; otherwise as [`strips`].
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn run_avx2(cpu: Cpu, ops: &[Op], run: &mut Run<'_>) -> bool {
-    // SAFETY: the caller's.
-    unsafe { strips::<Pair, 4>(cpu, ops, run) }
-}
-
-/// All strips: of `16 * N` lanes as long as more than half of one is left, then of [`SHORT`].
-///
-/// # Safety
-/// The CPU must have the instructions of `V`, and what the operations name must be there, for all lanes of the run.
-#[inline(always)]
-unsafe fn strips<V: Sixteen, const N: usize>(cpu: Cpu, ops: &[Op], run: &mut Run<'_>) -> bool {
-    let (mut first, end) = (run.lanes.start, run.lanes.end);
-    let mut special = false;
-    while first + SHORT * N / 2 < end {
-        // SAFETY: the caller's.
-        unsafe { special |= strip::<V, N>(cpu, ops, run, first, 1) }
-        run.ahead.0.pull(run.ahead.1 * N / 8);
-        first += SHORT * N;
-    }
-    while first < end {
-        // SAFETY: the caller's.
-        unsafe { special |= strip::<V, 1>(cpu, ops, run, first, 1) }
-        run.ahead.0.pull(run.ahead.1.div_ceil(8));
-        first += SHORT;
-    }
-    if first < run.alike {
-        let times = (run.alike - first) / SHORT;
-        // SAFETY: the caller's; nothing is written to a tensor.
-        unsafe { special |= strip::<V, 1>(cpu, ops, run, first, times) }
-        for result in run.results.iter_mut() {
-            let lane = result[first];
-            result[first + SHORT..run.alike].fill(lane);
-        }
-    }
-    special
-}
-
-/// The strip that begins at a lane; it is combined with partial results so many times.
-///
-/// # Safety
-/// As [`strips`].
-#[inline(always)]
-unsafe fn strip<V: Sixteen, const N: usize>(
-    cpu: Cpu,
-    ops: &[Op],
-    run: &mut Run<'_>,
-    first: usize,
-    times: usize,
-) -> bool {
-    let width = 16 * N;
-    let mut special = false;
-    // SAFETY: the caller's, for all that follows; pointers into arrays and tiles stay inside, because all of them have
-    // lanes up to the end of the strip.
-    unsafe {
-        let mut last = [V::splat(0.0); N];
-        for op in ops {
-            match op {
-                Op::Take(source) => last = fetch(*source, &last, run, first),
-                Op::Arith(Arith::Div, Source::Operand(operand))
-                    if let Operand::Uniform(by, Some(inverse)) = run.operands[*operand] =>
-                {
-                    for i in 0..N {
-                        last[i] = last[i].divide_by(by, inverse)
-                    }
-                }
-                Op::Arith(arith, source) => {
-                    let other = fetch(*source, &last, run, first);
-                    match arith {
-                        Arith::Add => {
-                            for i in 0..N {
-                                last[i] = last[i].add(other[i])
-                            }
-                        }
-                        Arith::Sub => {
-                            for i in 0..N {
-                                last[i] = last[i].sub(other[i])
-                            }
-                        }
-                        Arith::SubFrom => {
-                            for i in 0..N {
-                                last[i] = other[i].sub(last[i])
-                            }
-                        }
-                        Arith::Mul => {
-                            for i in 0..N {
-                                last[i] = last[i].mul(other[i])
-                            }
-                        }
-                        Arith::Div => {
-                            for i in 0..N {
-                                last[i] = last[i].div(other[i])
-                            }
-                        }
-                        Arith::DivInto => {
-                            for i in 0..N {
-                                last[i] = other[i].div(last[i])
-                            }
-                        }
-                    }
-                }
-                Op::Exponential(function, each) => {
-                    if V::FUNCTIONS {
-                        match function {
-                            Exponential::Exp => {
-                                for i in 0..N {
-                                    last[i] = last[i].exp()
-                                }
-                            }
-                            Exponential::Exp2 => {
-                                for i in 0..N {
-                                    last[i] = last[i].exp2()
-                                }
-                            }
-                        }
-                    } else {
-                        put(&last, run.scratch.arguments[0].as_mut_ptr());
-                        let tile = [Tile::Dense(&run.scratch.arguments[0][..width])];
-                        each(cpu, &tile, &mut run.scratch.staged[..width]);
-                        last = get(run.scratch.staged.as_ptr());
-                    }
-                }
-                Op::Choose(range, yes, no) => {
-                    let (from, to) = run.ranges[*range];
-                    last = choose(from..to, [*yes, *no], &last, run, first);
-                }
-                Op::Argument(i, source) => {
-                    let argument = fetch(*source, &last, run, first);
-                    put(&argument, run.scratch.arguments[*i].as_mut_ptr());
-                }
-                Op::Apply(each, count) => {
-                    let [a, b, c] = &run.scratch.arguments;
-                    let tiles = [
-                        Tile::Dense(&a[..width]),
-                        Tile::Dense(&b[..width]),
-                        Tile::Dense(&c[..width]),
-                    ];
-                    each(cpu, &tiles[..*count], &mut run.scratch.staged[..width]);
-                    last = get(run.scratch.staged.as_ptr());
-                }
-                Op::Canonical => {
-                    for i in 0..N {
-                        last[i] = last[i].canonical()
-                    }
-                }
-                Op::Save(i) => put(&last, run.scratch.saved[*i].as_mut_ptr()),
-                Op::Result(i) => put(&last, run.results[*i].as_mut_ptr().add(first)),
-                Op::Store(window) => {
-                    let window = &run.windows[*window];
-                    special |= store(window, &last, run.scratch, first, run.specials);
-                }
-                Op::Fold(i, fold) => {
-                    let partials = run.folds[*i].as_mut_ptr();
-                    let mut sums = V::load(partials);
-                    for i in 0..N {
-                        sums = sums.fold(last[i], *fold)
-                    }
-                    for _ in 1..times {
-                        let more = sums.fold(last[0], *fold);
-                        // It stays as it is: a zero was added, or an extreme found.
-                        if more.is_same(sums) {
-                            break;
-                        }
-                        sums = more;
-                    }
-                    sums.store(partials);
-                }
-            }
-        }
-    }
-    special
-}
-
-/// # Safety
-/// The CPU must have the instructions of `V`, and `16 * N` numbers must be there.
-#[inline(always)]
-unsafe fn get<V: Sixteen, const N: usize>(from: *const f32) -> [V; N] {
-    // SAFETY: the caller's.
-    unsafe {
-        let mut strip = [V::splat(0.0); N];
-        for i in 0..N {
-            strip[i] = V::load(from.add(16 * i));
-        }
-        strip
-    }
-}
-
-/// Numbers as they are in a tensor, widened.
-///
-/// # Safety
-/// As [`get`].
-#[inline(always)]
-unsafe fn widened<V: Sixteen, const N: usize>(from: *const u8, held: Held) -> [V; N] {
-    // SAFETY: the caller's.
-    unsafe {
-        let mut strip = [V::splat(0.0); N];
-        match held {
-            Held::F32 => return get(from.cast()),
-            Held::F16 => {
-                for i in 0..N {
-                    strip[i] = V::load_f16(from.cast::<u16>().add(16 * i));
-                }
-            }
-            Held::Bf16 => {
-                for i in 0..N {
-                    strip[i] = V::load_bf16(from.cast::<u16>().add(16 * i));
-                }
-            }
-        }
-        strip
-    }
-}
-
-/// # Safety
-/// As [`get`], to write.
-#[inline(always)]
-unsafe fn put<V: Sixteen, const N: usize>(strip: &[V; N], to: *mut f32) {
-    for i in 0..N {
-        // SAFETY: the caller's.
-        unsafe { strip[i].store(to.add(16 * i)) }
-    }
-}
-
-/// A second operand.
-///
-/// # Safety
-/// As [`strips`].
-#[inline(always)]
-unsafe fn fetch<V: Sixteen, const N: usize>(
-    source: Source,
-    last: &[V; N],
-    run: &mut Run<'_>,
-    first: usize,
-) -> [V; N] {
-    // SAFETY: the caller's.
-    unsafe {
-        match source {
-            Source::Last => *last,
-            Source::Saved(i) => get(run.scratch.saved[i].as_ptr()),
-            Source::Operand(i) => match run.operands[i] {
-                Operand::Uniform(x, _) => [V::splat(x); N],
-                Operand::Tile(tile) => get(tile.as_ptr().add(first)),
-            },
-            Source::Memory(i) => {
-                let window = &run.windows[i];
-                if window.first <= first && first + 16 * N <= window.last {
-                    let from = window
-                        .span
-                        .start()
-                        .add((first - window.first) * window.held.bytes());
-                    widened(from, window.held)
-                } else {
-                    fetch_part(window, run.scratch, first)
-                }
-            }
-        }
-    }
-}
-
-/// A strip of which some lanes are in the tensor, or none.
-///
-/// # Safety
-/// As [`strips`].
-#[inline(always)]
-unsafe fn fetch_part<V: Sixteen, const N: usize>(
-    window: &Window<'_>,
-    scratch: &mut Scratch,
-    first: usize,
-) -> [V; N] {
-    let width = 16 * N;
-    let (from, to) = part(window, first, width);
-    let staged = &mut scratch.staged;
-    // SAFETY: the caller's; the part is inside the window and the strip.
-    unsafe {
-        if from < to {
-            let bytes = window.held.bytes();
-            let start = window.span.start().add((first + from - window.first) * bytes);
-            let room = match window.held {
-                Held::F32 => staged.as_mut_ptr().add(from).cast::<u8>(),
-                Held::F16 | Held::Bf16 => scratch.narrow.as_mut_ptr().add(from).cast::<u8>(),
-            };
-            std::ptr::copy_nonoverlapping(start, room, (to - from) * bytes);
-            if window.held != Held::F32 {
-                let wide: [V; N] = widened(scratch.narrow.as_ptr().cast(), window.held);
-                put(&wide, staged.as_mut_ptr());
-            }
-        }
-        staged[..from.min(width)].fill(window.other);
-        staged[to.max(from)..width].fill(window.other);
-        get(staged.as_ptr())
-    }
-}
-
-/// The part of the strip of `width` lanes from `first` on that is in the window, counted in the strip; (0, 0) if none.
-#[inline(always)]
-fn part(window: &Window<'_>, first: usize, width: usize) -> (usize, usize) {
-    let from = window.first.clamp(first, first + width) - first;
-    let to = window.last.clamp(first, first + width) - first;
-    if from < to { (from, to) } else { (0, 0) }
-}
-
-/// Lanes in the range from the first source, others from the second.
-///
-/// # Safety
-/// As [`strips`].
-#[inline(always)]
-unsafe fn choose<V: Sixteen, const N: usize>(
-    range: Range<usize>,
-    [yes, no]: [Source; 2],
-    last: &[V; N],
-    run: &mut Run<'_>,
-    first: usize,
-) -> [V; N] {
-    let end = first + 16 * N;
-    // SAFETY: the caller's.
-    unsafe {
-        if range.start <= first && end <= range.end {
-            return fetch(yes, last, run, first);
-        }
-        let other = fetch(no, last, run, first);
-        if range.end <= first || end <= range.start {
-            return other;
-        }
-        let chosen: [V; N] = fetch(yes, last, run, first);
-        let scratch = &mut *run.scratch;
-        let staged = &mut scratch.staged;
-        put(&other, staged.as_mut_ptr());
-        let room = &mut scratch.arguments[0];
-        put(&chosen, room.as_mut_ptr());
-        let inside = range.start.max(first) - first..range.end.min(end) - first;
-        staged[inside.clone()].copy_from_slice(&room[inside]);
-        get(staged.as_ptr())
-    }
-}
-
-/// Writes a strip to a tensor: whether a lane becomes a NaN or an infinity there, if that is asked.
-///
-/// # Safety
-/// As [`strips`].
-#[inline(always)]
-unsafe fn store<V: Sixteen, const N: usize>(
-    window: &Window<'_>,
-    strip: &[V; N],
-    scratch: &mut Scratch,
-    first: usize,
-    specials: bool,
-) -> bool {
-    let bytes = window.held.bytes();
-    // SAFETY: the caller's; what is written is inside the window.
-    unsafe {
-        if window.first <= first && first + 16 * N <= window.last {
-            let to = window.span.start().add((first - window.first) * bytes);
-            match window.held {
-                Held::F32 if window.stream => {
-                    for i in 0..N {
-                        strip[i].stream(to.cast::<f32>().add(16 * i))
-                    }
-                }
-                Held::F32 => put(strip, to.cast()),
-                Held::F16 => {
-                    for i in 0..N {
-                        strip[i].store_f16(to.cast::<u16>().add(16 * i))
-                    }
-                }
-                Held::Bf16 => {
-                    for i in 0..N {
-                        strip[i].store_bf16(to.cast::<u16>().add(16 * i))
-                    }
-                }
-            }
-            if !specials {
-                return false;
-            }
-            let mut worst = V::splat(0.0);
-            for i in 0..N {
-                worst = worst.larger_magnitude(strip[i])
-            }
-            return worst.reaches(window.held.least_special());
-        }
-        let (from, to) = part(window, first, 16 * N);
-        if from == to {
-            return false;
-        }
-        put(strip, scratch.staged.as_mut_ptr());
-        let narrow = scratch.narrow.as_mut_ptr();
-        match window.held {
-            Held::F32 => {}
-            Held::F16 => {
-                for i in 0..N {
-                    strip[i].store_f16(narrow.add(16 * i))
-                }
-            }
-            Held::Bf16 => {
-                for i in 0..N {
-                    strip[i].store_bf16(narrow.add(16 * i))
-                }
-            }
-        }
-        let lanes = match window.held {
-            Held::F32 => scratch.staged.as_ptr().add(from).cast::<u8>(),
-            Held::F16 | Held::Bf16 => scratch.narrow.as_ptr().add(from).cast::<u8>(),
-        };
-        let start = window.span.start().add((first + from - window.first) * bytes);
-        std::ptr::copy_nonoverlapping(lanes, start, (to - from) * bytes);
-        let is_special = |lane: &f32| lane.to_bits() & 0x7fff_ffff >= window.held.least_special();
-        specials && scratch.staged[from..to].iter().any(is_special)
-    }
 }

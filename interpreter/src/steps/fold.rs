@@ -44,24 +44,35 @@ pub fn of_strips(function: &Function, op: OpId, kind: Kind) -> Option<strip::Fol
 }
 
 /// The number that partial results of strips give.
-pub fn of_partials(fold: strip::Fold, mut partials: [f32; PARTIALS]) -> f32 {
+pub fn of_partials(fold: strip::Fold, partials: [f32; PARTIALS]) -> f32 {
+    let rank = |x: f32| x.to_bits() as i32;
+    match fold {
+        strip::Fold::Sum => halved(partials, |a, b| a + b).canonical(),
+        // None of these is a NaN.
+        strip::Fold::Max => halved(partials, |a, b| if a < b { b } else { a }),
+        strip::Fold::Min => halved(partials, |a, b| if b < a { b } else { a }),
+        strip::Fold::Greatest { .. } => f32::of_rank(halved(partials.map(rank), i32::max)),
+        strip::Fold::Least { .. } => f32::of_rank(halved(partials.map(rank), i32::min)),
+    }
+}
+
+/// Partials combined: number j with number j + half, until one is left.
+#[inline(always)]
+fn halved<T: Copy>(mut partials: [T; PARTIALS], combine: impl Fn(T, T) -> T) -> T {
     let mut half = PARTIALS / 2;
     while half > 0 {
         for i in 0..half {
-            let (a, b) = (partials[i], partials[i + half]);
-            let rank = |x: f32| x.to_bits() as i32;
-            partials[i] = match fold {
-                strip::Fold::Sum => a + b,
-                strip::Fold::Greatest { .. } => f32::from_bits(rank(a).max(rank(b)) as u32),
-                strip::Fold::Least { .. } => f32::from_bits(rank(a).min(rank(b)) as u32),
-            };
+            partials[i] = combine(partials[i], partials[i + half]);
         }
         half /= 2;
     }
-    match fold {
-        strip::Fold::Sum => partials[0].canonical(),
-        _ => f32::of_rank(partials[0].to_bits() as i32),
-    }
+    partials[0]
+}
+
+/// True if it is the right number: what [`strip::Fold::quick`] gives may be in doubt.
+pub fn is_sure(fold: strip::Fold, number: f32) -> bool {
+    let quick = matches!(fold, strip::Fold::Max | strip::Fold::Min);
+    !quick || number != 0.0 && number.is_finite()
 }
 
 /// The operation that a region is, if it is one of its two arguments.

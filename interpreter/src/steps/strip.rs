@@ -11,8 +11,8 @@ use crate::lanes::Loop;
 use crate::machine::Machine;
 use crate::num::float::{Bf16, F16, StoredFloat};
 use crate::simd::strip::{
-    self, ARGUMENTS, Arith, Exponential, Fold, Held, MOST, Op, Operand, Ops, PARTIALS, Run, SAVED, SHORT,
-    Source, Window,
+    self, ARGUMENTS, Arith, Exponential, Fold, Held, MOST, OPERANDS, Op, Operand, Ops, PARTIALS, Run, SAVED,
+    SHORT, Source, Window,
 };
 use crate::steps::chain::MAX_PLACED;
 use crate::steps::fold;
@@ -42,11 +42,12 @@ pub enum Link {
     Fold(Fold),
 }
 
-/// Most numbers and tiles, and most masks.
-const OPERANDS: usize = 8;
-
 /// Most results, and most rows that become numbers.
 const RESULTS: usize = 4;
+
+/// Most of anything that a line names.
+const MOST_ROOMS: usize = 8;
+const _: () = assert!(MAX_PLACED <= MOST_ROOMS && OPERANDS <= MOST_ROOMS && RESULTS <= MOST_ROOMS);
 
 /// The number of an operand in a list, which it joins if it must.
 fn number(list: &mut Vec<usize>, operand: usize) -> usize {
@@ -79,6 +80,8 @@ pub struct Line {
     tiles: Vec<usize>,
     /// Results of the chain that are combined lanes, and how.
     folds: Vec<(usize, Fold)>,
+    /// The same by [`Fold::quick`], where nothing is stored: what it leaves in doubt is done again.
+    quick: Option<(Ops, Vec<(usize, Fold)>)>,
     /// Lines of memory to ask for beside a strip.
     lines: usize,
 }
@@ -135,6 +138,7 @@ impl Line {
                 masks: Vec::new(),
                 tiles: Vec::new(),
                 folds: Vec::new(),
+                quick: None,
                 lines: 0,
             },
             values: HashMap::new(),
@@ -155,7 +159,19 @@ impl Line {
             maker.add(i)?;
         }
         let mut line = maker.line;
-        line.ops = Ops::new(maker.ops);
+        let held: Vec<Held> = line.accesses.iter().map(|access| access.held).collect();
+        let quick = |fold: Fold| fold.quick().unwrap_or(fold);
+        let stores = line.accesses.iter().any(|access| access.placed.writes);
+        if !stores && line.folds.iter().any(|(_, fold)| fold.quick().is_some()) {
+            let ops = maker.ops.iter().map(|op| match *op {
+                Op::Fold(i, fold) => Op::Fold(i, quick(fold)),
+                op => op,
+            });
+            let folds = line.folds.iter().map(|&(result, fold)| (result, quick(fold)));
+            let ops: Vec<Op> = ops.collect();
+            line.quick = Some((Ops::new(&ops, held.clone())?, folds.collect()));
+        }
+        line.ops = Ops::new(&maker.ops, held)?;
         let fits = line.operands.len() <= OPERANDS
             && line.masks.len() <= OPERANDS
             && line.accesses.len() <= MAX_PLACED
@@ -191,7 +207,7 @@ impl Maker<'_> {
             Link::Exponential(function, each) => {
                 self.bring(inst.ins[0])?;
                 self.ops.push(Op::Exponential(function, each));
-                self.finish(index, inst.outs[0], false)
+                self.finish(index, inst.outs[0], true)
             }
             Link::Select => {
                 let mask = self.operands.iter().position(|&slot| slot == inst.ins[0])?;
@@ -494,7 +510,7 @@ impl Line {
             return 0;
         }
         let (part, alike) = self.part(inst, machine, lanes, windows, ranges);
-        let mut operands = [Operand::Uniform(0.0, None); OPERANDS];
+        let mut operands = [Operand::Uniform(0.0, 0.0); OPERANDS];
         let operands = &mut operands[..self.operands.len()];
         for (operand, &of) in operands.iter_mut().zip(&self.operands) {
             let Some(bits) = machine.frame.uniform(inst.ins[of]) else {
@@ -555,11 +571,28 @@ impl Line {
 
     /// Runs it, if places and masks allow it: what the chain would do otherwise, with the same bits.
     pub fn run(&self, members: &[Inst], inst: &Inst, machine: &mut Machine<'_>, lanes: usize) -> bool {
-        let mut rows = [Row::EMPTY; MAX_PLACED];
+        let most = [self.accesses.len(), self.masks.len(), self.operands.len()];
+        let rooms = most.into_iter().max().unwrap_or(0);
+        match rooms.max(self.tiles.len()).max(self.folds.len()) {
+            0..=2 => self.run_in::<2>(members, inst, machine, lanes),
+            3..=4 => self.run_in::<4>(members, inst, machine, lanes),
+            _ => self.run_in::<MOST_ROOMS>(members, inst, machine, lanes),
+        }
+    }
+
+    /// Runs it with so many rooms for what it names: to make more of them costs short rows a tenth of their time.
+    fn run_in<const ROOMS: usize>(
+        &self,
+        members: &[Inst],
+        inst: &Inst,
+        machine: &mut Machine<'_>,
+        lanes: usize,
+    ) -> bool {
+        let mut rows = [Row::EMPTY; ROOMS];
         let rows = &mut rows[..self.accesses.len()];
-        let mut windows = [Window::EMPTY; MAX_PLACED];
+        let mut windows = [Window::EMPTY; ROOMS];
         let windows = &mut windows[..self.accesses.len()];
-        let mut ranges = [(0, 0); OPERANDS];
+        let mut ranges = [(0, 0); ROOMS];
         let ranges = &mut ranges[..self.masks.len()];
         if !self.windows(members, machine, rows, windows) || !self.ranges(inst, machine, lanes, ranges) {
             return false;
@@ -574,16 +607,11 @@ impl Line {
         }
         let mut ahead = std::mem::take(&mut machine.frame.ahead);
         let mut scratch = machine.strip.take().unwrap_or_default();
-        let mut buffers: [Option<Taken>; RESULTS] = [const { None }; RESULTS];
+        let mut buffers: [Option<Taken>; ROOMS] = [const { None }; ROOMS];
         for (buffer, &result) in buffers.iter_mut().zip(&self.tiles) {
             *buffer = Some(machine.frame.take::<f32>(inst.outs[result], lanes));
         }
-        let mut folds = [[0.0; PARTIALS]; RESULTS];
-        let folds = &mut folds[..self.folds.len()];
-        for (partials, (_, fold)) in folds.iter_mut().zip(&self.folds) {
-            *partials = fold.start();
-        }
-        let mut operands = [Operand::Uniform(0.0, None); OPERANDS];
+        let mut operands = [Operand::Uniform(0.0, 0.0); ROOMS];
         let operands = &mut operands[..self.operands.len()];
         for (operand, &of) in operands.iter_mut().zip(&self.operands) {
             *operand = match machine.frame.tile::<f32>(inst.ins[of], lanes) {
@@ -595,30 +623,44 @@ impl Line {
             Some(buffer) => buffer.lanes::<f32>(lanes),
             None => &mut [],
         });
-        let special = strip::run(
-            machine.context.cpu,
-            &self.ops,
-            &mut Run {
-                lanes: part.clone(),
-                alike,
-                operands,
-                windows,
-                ranges,
-                results: &mut results[..self.tiles.len()],
-                folds,
-                ahead: (&mut ahead, self.lines),
-                specials: machine.context.memory.specials,
-                scratch: &mut scratch,
-            },
-        );
+        let mut folds = [[0.0; PARTIALS]; ROOMS];
+        let mut numbers = [0.0; ROOMS];
+        let mut special = false;
+        let exactly = (&self.ops, &self.folds);
+        let quickly = self.quick.as_ref().map(|(ops, kinds)| (ops, kinds));
+        let mut run = Run {
+            lanes: part.clone(),
+            alike,
+            operands,
+            windows,
+            ranges,
+            results: &mut results[..self.tiles.len()],
+            folds: &mut folds[..self.folds.len()],
+            ahead: (&mut ahead, self.lines),
+            specials: machine.context.memory.specials,
+            scratch: &mut scratch,
+        };
+        for (ops, kinds) in quickly.into_iter().chain([exactly]) {
+            for (partials, (_, fold)) in run.folds.iter_mut().zip(kinds) {
+                *partials = fold.start();
+            }
+            special = strip::run(machine.context.cpu, ops, &mut run);
+            let mut sure = true;
+            for ((number, (_, fold)), partials) in numbers.iter_mut().zip(kinds).zip(&*run.folds) {
+                *number = fold::of_partials(*fold, *partials);
+                sure &= fold::is_sure(*fold, *number);
+            }
+            if sure {
+                break;
+            }
+        }
         for (&result, buffer) in self.tiles.iter().zip(buffers) {
             if let Some(buffer) = buffer {
                 machine.frame.put(inst.outs[result], buffer);
                 machine.frame.set_alike_from(inst.outs[result], part.end);
             }
         }
-        for (&(result, fold), partials) in self.folds.iter().zip(&*folds) {
-            let number = fold::of_partials(fold, *partials);
+        for (&(result, _), number) in self.folds.iter().zip(numbers) {
             machine
                 .frame
                 .set_uniform(inst.outs[result], u64::from(number.to_bits()));

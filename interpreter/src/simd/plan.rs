@@ -1,0 +1,203 @@
+//! What each operation of a line ([`super::strip`]) does, found when the line is made: [`super::straight`] runs it.
+
+use super::strip::{Arith, Exponential, Fold, Held, Op, Source};
+use crate::lanes::Loop;
+
+/// Most steps of a line.
+pub(super) const STEPS: usize = 48;
+
+/// Where a number comes from: what the last step left, or lanes in memory that are held so.
+pub(super) type From = Option<Held>;
+
+/// What a step does with the strip that the last one left. Those that whole tensors go through have an operand of one kind each: to
+/// tell them apart strip by strip costs as much as they do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Code {
+    TakeF32,
+    TakeF16,
+    TakeBf16,
+    AddF32,
+    AddF16,
+    AddBf16,
+    SubF32,
+    SubF16,
+    SubBf16,
+    MulF32,
+    MulF16,
+    MulBf16,
+    DivF32,
+    /// Any operation with any operand.
+    Arith,
+    Square,
+    /// Divided by one of [`super::strip::divisors`].
+    DivideBy,
+    Exp,
+    Exp2,
+    /// Lanes in a range from here, others from where the next step says.
+    Choose,
+    Else,
+    /// Keeps an operand of [`Code::Apply`].
+    Argument,
+    Apply,
+    Canonical,
+    /// Keeps it as it is.
+    Put,
+    /// Writes it to a tensor.
+    StoreF32,
+    StoreF16,
+    StoreBf16,
+    Stream,
+    /// The sum that is kept in a register from strip to strip.
+    Sum,
+    Max,
+    Min,
+    /// Any other fold.
+    Fold,
+}
+
+/// An operation on what was left and this.
+fn code_of(arith: Arith, from: From) -> Code {
+    match (arith, from) {
+        (Arith::Add, Some(Held::F32)) => Code::AddF32,
+        (Arith::Add, Some(Held::F16)) => Code::AddF16,
+        (Arith::Add, Some(Held::Bf16)) => Code::AddBf16,
+        (Arith::Sub, Some(Held::F32)) => Code::SubF32,
+        (Arith::Sub, Some(Held::F16)) => Code::SubF16,
+        (Arith::Sub, Some(Held::Bf16)) => Code::SubBf16,
+        (Arith::Mul, Some(Held::F32)) => Code::MulF32,
+        (Arith::Mul, Some(Held::F16)) => Code::MulF16,
+        (Arith::Mul, Some(Held::Bf16)) => Code::MulBf16,
+        (Arith::Div, Some(Held::F32)) => Code::DivF32,
+        (Arith::Mul, None) => Code::Square,
+        _ => Code::Arith,
+    }
+}
+
+/// Where an operand is, or a result goes.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place {
+    Nowhere,
+    Saved(usize),
+    Operand(usize),
+    Window(usize),
+    Result(usize),
+    Fold(usize),
+}
+
+/// A step of a line.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Plan {
+    pub(super) code: Code,
+    pub(super) from: From,
+    pub(super) place: Place,
+    pub(super) arith: Arith,
+    pub(super) fold: Fold,
+    pub(super) each: Option<Loop<f32>>,
+    /// Which argument, or how many; which range.
+    pub(super) number: usize,
+}
+
+/// The steps of some operations, whose windows hold these.
+///
+/// # Panics
+/// If there is no such window.
+pub(super) fn plan(ops: &[Op], held: &[Held]) -> Vec<Plan> {
+    let mut plans: Vec<Plan> = Vec::new();
+    let step = |code, place, from| Plan {
+        code,
+        from,
+        place,
+        arith: Arith::Add,
+        fold: Fold::Sum,
+        each: None,
+        number: 0,
+    };
+    let of = |code, source: Source| match source {
+        Source::Last => step(code, Place::Nowhere, None),
+        Source::Saved(i) => step(code, Place::Saved(i), Some(Held::F32)),
+        Source::Operand(i) => step(code, Place::Operand(i), Some(Held::F32)),
+        Source::Memory(i) => step(code, Place::Window(i), Some(held[i])),
+    };
+    let alone = |code, place| step(code, place, None);
+    // One sum is kept in a register.
+    let sum = ops.iter().position(|op| matches!(op, Op::Fold(_, Fold::Sum)));
+    for (i, op) in ops.iter().enumerate() {
+        let plan = match *op {
+            Op::Take(Source::Last) => continue,
+            Op::Take(source) => {
+                let step = of(Code::TakeF32, source);
+                Plan {
+                    code: match step.from {
+                        Some(Held::F16) => Code::TakeF16,
+                        Some(Held::Bf16) => Code::TakeBf16,
+                        _ => Code::TakeF32,
+                    },
+                    ..step
+                }
+            }
+            Op::Arith(arith, source) => {
+                let step = of(Code::Arith, source);
+                Plan {
+                    code: code_of(arith, step.from),
+                    arith,
+                    ..step
+                }
+            }
+            Op::Exponential(function, each) => {
+                let code = match function {
+                    Exponential::Exp => Code::Exp,
+                    Exponential::Exp2 => Code::Exp2,
+                };
+                Plan {
+                    each: Some(each),
+                    number: 1,
+                    ..alone(code, Place::Nowhere)
+                }
+            }
+            Op::Choose(range, yes, no) => {
+                plans.push(Plan {
+                    number: range,
+                    ..of(Code::Choose, yes)
+                });
+                of(Code::Else, no)
+            }
+            Op::Argument(number, source) => Plan {
+                number,
+                ..of(Code::Argument, source)
+            },
+            Op::Apply(each, count) => Plan {
+                each: Some(each),
+                number: count,
+                ..alone(Code::Apply, Place::Nowhere)
+            },
+            // A store does that itself.
+            Op::Canonical if matches!(ops.get(i + 1), Some(Op::Store(_))) => continue,
+            Op::Canonical => alone(Code::Canonical, Place::Nowhere),
+            Op::Save(i) => alone(Code::Put, Place::Saved(i)),
+            Op::Result(i) => alone(Code::Put, Place::Result(i)),
+            Op::Store(i) => {
+                let code = match held[i] {
+                    Held::F32 => Code::StoreF32,
+                    Held::F16 => Code::StoreF16,
+                    Held::Bf16 => Code::StoreBf16,
+                };
+                step(code, Place::Window(i), Some(held[i]))
+            }
+            Op::Fold(to, fold) => {
+                let code = match fold {
+                    Fold::Sum if sum == Some(i) => Code::Sum,
+                    Fold::Max => Code::Max,
+                    Fold::Min => Code::Min,
+                    _ => Code::Fold,
+                };
+                Plan {
+                    fold,
+                    ..alone(code, Place::Fold(to))
+                }
+            }
+        };
+        plans.push(plan);
+    }
+    plans
+}

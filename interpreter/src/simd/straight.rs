@@ -1,0 +1,629 @@
+//! How the operations of [`super::strip`] run. What each does was found when the line was made ([`super::plan`]); where its operand
+//! is, is found when a run begins. Strips that lie inside all windows and ranges then find nothing anew; in those that are cut, lanes outside
+//! are left out of loads and stores by masks.
+
+use super::Cpu;
+use super::plan::{Code, From, Place, Plan, STEPS};
+#[cfg(target_arch = "x86_64")]
+use super::sixteen::Pair;
+use super::sixteen::Sixteen;
+use super::strip::{ARGUMENTS, Arith, Fold, Held, MOST, OPERANDS, Operand, Run, SHORT, Scratch};
+use crate::ahead::Ahead;
+use crate::frame::Tile;
+use crate::lanes::Loop;
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::__m512;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+/// Room for operands that are the same in every lane.
+#[derive(Debug, Clone)]
+#[repr(C, align(64))]
+pub(super) struct Spread {
+    numbers: [[f32; MOST]; OPERANDS],
+    /// Divisors, and their inverses.
+    divisors: [[[f32; 16]; 2]; OPERANDS],
+}
+
+impl Default for Spread {
+    fn default() -> Spread {
+        Spread {
+            numbers: [[0.0; MOST]; OPERANDS],
+            divisors: [[[0.0; 16]; 2]; OPERANDS],
+        }
+    }
+}
+
+/// A step of a run.
+#[derive(Clone, Copy)]
+pub(super) struct Step {
+    code: Code,
+    from: From,
+    arith: Arith,
+    fold: Fold,
+    /// Where its operand is, or its result goes: that of lane 0, which need not be there.
+    at: *mut u8,
+    /// Bytes from lane to lane; none if every strip has the same.
+    bytes: usize,
+    /// The lanes that are there.
+    lanes: (usize, usize),
+    /// Those that are chosen.
+    chosen: (usize, usize),
+    /// What all others are.
+    other: f32,
+    each: Option<Loop<f32>>,
+    number: usize,
+}
+
+/// What strips share.
+#[derive(Clone, Copy)]
+pub(super) struct Shared<'s> {
+    cpu: Cpu,
+    steps: &'s [Step],
+    scratch: *mut Scratch,
+    /// Where partial results of [`Code::Sum`] are.
+    sums: *mut f32,
+}
+
+/// Strips for the vectors of a level, as functions of their own: in one function with all that is around them compilers keep
+/// the strip in memory instead of registers.
+///
+/// # Safety
+/// As [`strips`], for a CPU of the level.
+pub(super) trait Level {
+    /// Vectors of a strip.
+    const VECTORS: usize;
+    /// So many strips inside all windows and ranges, from a lane on, and so many lines to ask for beside each.
+    unsafe fn whole(shared: Shared<'_>, first: usize, count: usize, ahead: (&mut Ahead, usize)) -> bool;
+    /// One strip that may be cut, of [`Level::VECTORS`].
+    unsafe fn wide(shared: Shared<'_>, first: usize) -> bool;
+    /// One of [`SHORT`] lanes, combined so many times.
+    unsafe fn short(shared: Shared<'_>, first: usize, times: usize) -> bool;
+    /// The steps of a run, and how many they are.
+    unsafe fn find(
+        plans: &[Plan],
+        run: &mut Run<'_>,
+        scratch: *mut Scratch,
+        steps: &mut [MaybeUninit<Step>; STEPS],
+    ) -> usize;
+}
+
+macro_rules! level {
+    ($name:ident: $vector:ty, $count:literal, $($features:literal),*) => {
+        #[cfg(target_arch = "x86_64")]
+        pub(super) struct $name;
+        #[cfg(target_arch = "x86_64")]
+        impl Level for $name {
+            const VECTORS: usize = $count;
+            $(#[target_feature(enable = $features)])*
+            unsafe fn whole(shared: Shared<'_>, first: usize, count: usize, ahead: (&mut Ahead, usize)) -> bool {
+                let mut special = false;
+                // SAFETY: the caller's.
+                unsafe {
+                    let mut sums = <$vector>::load(shared.sums);
+                    for i in 0..count {
+                        let first = first + SHORT * $count * i;
+                        special |= strip::<$vector, $count, false>(shared, first, 1, &mut sums);
+                        ahead.0.pull(ahead.1);
+                    }
+                    sums.store(shared.sums);
+                }
+                special
+            }
+            $(#[target_feature(enable = $features)])*
+            unsafe fn wide(shared: Shared<'_>, first: usize) -> bool {
+                // SAFETY: the caller's.
+                unsafe {
+                    let mut sums = <$vector>::load(shared.sums);
+                    let special = strip::<$vector, $count, true>(shared, first, 1, &mut sums);
+                    sums.store(shared.sums);
+                    special
+                }
+            }
+            $(#[target_feature(enable = $features)])*
+            unsafe fn short(shared: Shared<'_>, first: usize, times: usize) -> bool {
+                // SAFETY: the caller's.
+                unsafe {
+                    let mut sums = <$vector>::load(shared.sums);
+                    let special = strip::<$vector, 1, true>(shared, first, times, &mut sums);
+                    sums.store(shared.sums);
+                    special
+                }
+            }
+            $(#[target_feature(enable = $features)])*
+            unsafe fn find(
+                plans: &[Plan],
+                run: &mut Run<'_>,
+                scratch: *mut Scratch,
+                steps: &mut [MaybeUninit<Step>; STEPS],
+            ) -> usize {
+                let whole = run.ranges.iter().all(|range| range.0 == 0 && range.1 >= run.alike);
+                let mut count = 0;
+                for plan in plans {
+                    // Where all lanes are chosen, nothing is left to choose.
+                    let is_idle = whole && (plan.code == Code::Else || plan.code == Code::Choose && plan.from.is_none());
+                    if let Some(step) = steps.get_mut(count).filter(|_| !is_idle) {
+                        // SAFETY: the caller's.
+                        step.write(unsafe { find::<$vector, $count>(plan, run, scratch) });
+                        count += 1;
+                    }
+                }
+                count
+            }
+        }
+    };
+}
+
+level! { Avx512: __m512, 8, "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt", "avx512f,avx512bw,avx512cd,avx512dq,avx512vl" }
+level! { Avx2: Pair, 4, "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt" }
+
+/// The lanes that are inside all windows and ranges.
+fn inside(run: &Run<'_>) -> Range<usize> {
+    let windows = run.windows.iter().map(|window| (window.first, window.last));
+    let all = windows.chain(run.ranges.iter().copied());
+    let (mut first, mut last) = (0, usize::MAX);
+    for (from, to) in all {
+        first = first.max(from);
+        last = last.min(to);
+    }
+    first..last
+}
+
+/// Every lane.
+const ALL: (usize, usize) = (0, usize::MAX);
+
+/// A step with its operand's place; what is the same in every lane is spread.
+///
+/// # Safety
+/// As [`strips`]; the room is nobody else's.
+#[inline(always)]
+unsafe fn find<V: Sixteen, const N: usize>(plan: &Plan, run: &mut Run<'_>, scratch: *mut Scratch) -> Step {
+    let mut step = Step {
+        code: plan.code,
+        from: plan.from,
+        arith: plan.arith,
+        fold: plan.fold,
+        at: std::ptr::null_mut(),
+        bytes: 0,
+        lanes: ALL,
+        chosen: ALL,
+        other: 0.0,
+        each: plan.each,
+        number: plan.number,
+    };
+    if plan.code == Code::Choose {
+        step.chosen = run.ranges[plan.number];
+    }
+    // SAFETY: the caller's; rooms are as long as a strip.
+    unsafe {
+        match plan.place {
+            Place::Nowhere => {}
+            Place::Saved(i) => step.at = (&raw mut (*scratch).saved[i]).cast(),
+            Place::Fold(i) => step.at = run.folds[i].as_mut_ptr().cast(),
+            Place::Result(i) => (step.at, step.bytes) = (run.results[i].as_mut_ptr().cast(), 4),
+            Place::Window(i) => {
+                let window = &run.windows[i];
+                step.bytes = window.held.bytes();
+                step.at = window.span.start().wrapping_sub(window.first * step.bytes);
+                (step.lanes, step.other) = ((window.first, window.last), window.other);
+                if window.stream && step.code == Code::StoreF32 {
+                    step.code = Code::Stream;
+                }
+            }
+            Place::Operand(i) => match run.operands[i] {
+                Operand::Tile(tile) => (step.at, step.bytes) = (tile.as_ptr().cast_mut().cast(), 4),
+                Operand::Uniform(by, inverse) if inverse != 0.0 && step.code == Code::DivF32 => {
+                    let room: *mut f32 = (&raw mut (*scratch).spread.divisors[i]).cast();
+                    V::splat(by).store(room);
+                    V::splat(inverse).store(room.add(16));
+                    (step.code, step.at) = (Code::DivideBy, room.cast());
+                }
+                Operand::Uniform(x, _) => {
+                    let room: *mut f32 = (&raw mut (*scratch).spread.numbers[i]).cast();
+                    for i in 0..N {
+                        V::splat(x).store(room.add(16 * i))
+                    }
+                    step.at = room.cast();
+                }
+            },
+        }
+    }
+    step
+}
+
+/// All strips: wide ones as long as more than half of one is left, then those of [`SHORT`] lanes; whether a NaN or an
+/// infinity was written to a tensor, if that is asked.
+///
+/// # Safety
+/// The CPU must be of the level, and what the operations name must be there, for all lanes of the run.
+pub(super) unsafe fn strips<L: Level>(cpu: Cpu, plans: &[Plan], run: &mut Run<'_>) -> bool {
+    let (width, inside) = (SHORT * L::VECTORS, inside(run));
+    let (mut first, end) = (run.lanes.start, run.lanes.end);
+    let scratch: *mut Scratch = run.scratch;
+    let mut steps = [const { MaybeUninit::<Step>::uninit() }; STEPS];
+    let mut special = false;
+    // SAFETY: the caller's. All pointers into the room come from one, which nobody else uses meanwhile. Results, and room
+    // for them, are as long as the last strip; lanes outside windows are only touched where strips are not cut.
+    unsafe {
+        let count = L::find(plans, run, scratch, &mut steps);
+        let steps = std::slice::from_raw_parts(steps.as_ptr().cast::<Step>(), count);
+        let sums = steps
+            .iter()
+            .find(|step| step.code == Code::Sum)
+            .map(|step| step.at);
+        let shared = Shared {
+            cpu,
+            steps,
+            scratch,
+            // Without a sum, something that nobody reads.
+            sums: sums.unwrap_or((&raw mut (*scratch).unused).cast()).cast(),
+        };
+        let (ahead, lines) = (&mut *run.ahead.0, run.ahead.1);
+        while first + width / 2 < end {
+            if inside.start <= first && first + width <= inside.end {
+                let count = (inside.end.min(end + width / 2 - 1) - first) / width;
+                special |= L::whole(shared, first, count, (ahead, lines * L::VECTORS / 8));
+                first += width * count;
+            } else {
+                special |= L::wide(shared, first);
+                ahead.pull(lines * L::VECTORS / 8);
+                first += width;
+            }
+        }
+        while first < end {
+            special |= L::short(shared, first, 1);
+            ahead.pull(lines.div_ceil(8));
+            first += SHORT;
+        }
+        if first < run.alike {
+            // Nothing is written to a tensor.
+            L::short(shared, first, (run.alike - first) / SHORT);
+            for result in run.results.iter_mut() {
+                let lane = result[first];
+                result[first + SHORT..run.alike].fill(lane);
+            }
+        }
+    }
+    special && run.specials
+}
+
+/// A bit for each lane of the sixteen from `first` on that is in the range.
+#[inline(always)]
+fn some((from, to): (usize, usize), first: usize) -> u16 {
+    let bit = |lane: usize| 1u32 << (lane.clamp(first, first + 16) - first);
+    bit(to).wrapping_sub(bit(from.min(to))) as u16
+}
+
+/// Sixteen lanes of an operand, widened: the number `i` of a strip.
+///
+/// # Safety
+/// As [`strips`].
+#[inline(always)]
+unsafe fn lanes<V: Sixteen>(at: *const u8, held: Held, i: usize) -> V {
+    // SAFETY: the caller's.
+    unsafe {
+        match held {
+            Held::F32 => V::load(at.cast::<f32>().add(16 * i)),
+            Held::F16 => V::load_f16(at.cast::<u16>().add(16 * i)),
+            Held::Bf16 => V::load_bf16(at.cast::<u16>().add(16 * i)),
+        }
+    }
+}
+
+/// The same where some lanes may be missing: they are what the step says.
+///
+/// # Safety
+/// As [`strips`].
+#[inline(always)]
+unsafe fn some_lanes<V: Sixteen>(step: &Step, held: Held, first: usize, i: usize) -> V {
+    // What every strip has the same differs within a strip.
+    let at = step.at.wrapping_add(first * step.bytes + 16 * i * held.bytes());
+    // SAFETY: the caller's; only lanes that are there are touched.
+    unsafe {
+        let (mask, other) = (some(step.lanes, first + 16 * i), V::splat(step.other));
+        if held == Held::F32 {
+            return V::load_some(at.cast(), mask, other);
+        }
+        let mut narrow = [0u16; 16];
+        for (j, lane) in narrow.iter_mut().enumerate() {
+            if mask >> j & 1 != 0 {
+                *lane = at.cast::<u16>().add(j).read_unaligned();
+            }
+        }
+        lanes::<V>(narrow.as_ptr().cast(), held, 0).select(other, mask)
+    }
+}
+
+/// Writes those lanes of sixteen that are there.
+///
+/// # Safety
+/// As [`strips`].
+#[inline(always)]
+unsafe fn store_some<V: Sixteen>(step: &Step, held: Held, x: V, first: usize) {
+    let at = step.at.wrapping_add(first * step.bytes);
+    let mask = some(step.lanes, first);
+    let mut narrow = [0u16; 16];
+    // SAFETY: the caller's; only lanes that are there are touched.
+    unsafe {
+        match held {
+            Held::F32 => return x.store_some(at.cast(), mask),
+            Held::F16 => x.store_f16(narrow.as_mut_ptr()),
+            Held::Bf16 => x.store_bf16(narrow.as_mut_ptr()),
+        }
+        for (i, lane) in narrow.into_iter().enumerate() {
+            if mask >> i & 1 != 0 {
+                at.cast::<u16>().add(i).write_unaligned(lane);
+            }
+        }
+    }
+}
+
+/// The strip that begins at a lane; it is combined with partial results so many times. Where it is not `CUT`, it lies inside
+/// all windows and ranges.
+///
+/// # Safety
+/// As [`strips`].
+#[inline(always)]
+unsafe fn strip<V: Sixteen, const N: usize, const CUT: bool>(
+    shared: Shared<'_>,
+    first: usize,
+    times: usize,
+    sums: &mut V,
+) -> bool {
+    let scratch = shared.scratch;
+    let width = 16 * N;
+    let mut special = false;
+    // SAFETY: the caller's, for all that follows.
+    unsafe {
+        let mut last = [V::splat(0.0); N];
+        for (number, step) in shared.steps.iter().enumerate() {
+            let at = step.at.wrapping_add(first * step.bytes);
+            /// Every vector of the strip, from the one there is and that of an operand.
+            macro_rules! each {
+                ($held:expr, |$a:ident, $b:ident| $result:expr) => {
+                    for i in 0..N {
+                        let $b = match CUT {
+                            true => some_lanes::<V>(step, $held, first, i),
+                            false => lanes::<V>(at, $held, i),
+                        };
+                        let $a = last[i];
+                        last[i] = $result;
+                    }
+                };
+            }
+            match step.code {
+                Code::TakeF32 => each!(Held::F32, |_a, b| b),
+                Code::TakeF16 => each!(Held::F16, |_a, b| b),
+                Code::TakeBf16 => each!(Held::Bf16, |_a, b| b),
+                Code::AddF32 => each!(Held::F32, |a, b| a.add(b)),
+                Code::AddF16 => each!(Held::F16, |a, b| a.add(b)),
+                Code::AddBf16 => each!(Held::Bf16, |a, b| a.add(b)),
+                Code::SubF32 => each!(Held::F32, |a, b| a.sub(b)),
+                Code::SubF16 => each!(Held::F16, |a, b| a.sub(b)),
+                Code::SubBf16 => each!(Held::Bf16, |a, b| a.sub(b)),
+                Code::MulF32 => each!(Held::F32, |a, b| a.mul(b)),
+                Code::MulF16 => each!(Held::F16, |a, b| a.mul(b)),
+                Code::MulBf16 => each!(Held::Bf16, |a, b| a.mul(b)),
+                Code::DivF32 => each!(Held::F32, |a, b| a.div(b)),
+                Code::Square => {
+                    for i in 0..N {
+                        last[i] = last[i].mul(last[i])
+                    }
+                }
+                Code::Arith => {
+                    for i in 0..N {
+                        let (a, b) = (last[i], any_lanes::<V, CUT>(step, last[i], first, i));
+                        last[i] = match step.arith {
+                            Arith::Add => a.add(b),
+                            Arith::Sub => a.sub(b),
+                            Arith::SubFrom => b.sub(a),
+                            Arith::Mul => a.mul(b),
+                            Arith::Div => a.div(b),
+                            Arith::DivInto => b.div(a),
+                        }
+                    }
+                }
+                Code::DivideBy => {
+                    let (by, inverse) = (*at.cast::<f32>(), *at.cast::<f32>().add(16));
+                    for i in 0..N {
+                        last[i] = last[i].divide_by(by, inverse)
+                    }
+                }
+                Code::Exp if V::FUNCTIONS => {
+                    for i in 0..N {
+                        last[i] = last[i].exp()
+                    }
+                }
+                Code::Exp2 if V::FUNCTIONS => {
+                    for i in 0..N {
+                        last[i] = last[i].exp2()
+                    }
+                }
+                Code::Choose => {
+                    for i in 0..N {
+                        let left = last[i];
+                        last[i] = any_lanes::<V, CUT>(step, left, first, i);
+                        if CUT && let Some(no) = shared.steps.get(number + 1) {
+                            let no = any_lanes::<V, CUT>(no, left, first, i);
+                            last[i] = last[i].select(no, some(step.chosen, first + 16 * i));
+                        }
+                    }
+                }
+                Code::Else => {}
+                Code::Argument => {
+                    let room: *mut f32 = (&raw mut (*scratch).arguments[step.number]).cast();
+                    for i in 0..N {
+                        let argument = any_lanes::<V, CUT>(step, last[i], first, i);
+                        argument.store(room.add(16 * i))
+                    }
+                }
+                Code::Apply | Code::Exp | Code::Exp2 => {
+                    let Some(each) = step.each else { continue };
+                    if step.code != Code::Apply {
+                        put(&last, (&raw mut (*scratch).arguments[0]).cast());
+                    }
+                    let [a, b, c]: &[[f32; MOST]; ARGUMENTS] = &(*scratch).arguments;
+                    let tiles = [
+                        Tile::Dense(&a[..width]),
+                        Tile::Dense(&b[..width]),
+                        Tile::Dense(&c[..width]),
+                    ];
+                    let staged = &mut (*scratch).staged;
+                    each(shared.cpu, &tiles[..step.number], &mut staged[..width]);
+                    for i in 0..N {
+                        last[i] = V::load(staged.as_ptr().add(16 * i))
+                    }
+                }
+                Code::Canonical => {
+                    for i in 0..N {
+                        last[i] = last[i].canonical()
+                    }
+                }
+                Code::Put => put(&last, at.cast()),
+                Code::StoreF32 | Code::StoreF16 | Code::StoreBf16 | Code::Stream if CUT => {
+                    let held = step.from.unwrap_or(Held::F32);
+                    let mut inside = last;
+                    for i in 0..N {
+                        inside[i] = inside[i].select(V::splat(0.0), some(step.lanes, first + 16 * i))
+                    }
+                    special |= settle(&mut inside, held);
+                    for i in 0..N {
+                        last[i] = last[i].canonical();
+                        store_some(step, held, last[i], first + 16 * i);
+                    }
+                }
+                Code::StoreF32 => {
+                    special |= settle(&mut last, Held::F32);
+                    put(&last, at.cast())
+                }
+                Code::Stream => {
+                    special |= settle(&mut last, Held::F32);
+                    for i in 0..N {
+                        last[i].stream(at.cast::<f32>().add(16 * i))
+                    }
+                }
+                Code::StoreF16 => {
+                    special |= settle(&mut last, Held::F16);
+                    for i in 0..N {
+                        last[i].store_f16(at.cast::<u16>().add(16 * i))
+                    }
+                }
+                Code::StoreBf16 => {
+                    special |= settle(&mut last, Held::Bf16);
+                    for i in 0..N {
+                        last[i].store_bf16(at.cast::<u16>().add(16 * i))
+                    }
+                }
+                Code::Sum => {
+                    for i in 0..N {
+                        *sums = sums.add(last[i])
+                    }
+                    if CUT {
+                        *sums = again(*sums, last[0], Fold::Sum, times);
+                    }
+                }
+                Code::Max => {
+                    let partials = extreme(&last, V::load(at.cast()), Fold::Max);
+                    partials.store(at.cast());
+                }
+                Code::Min => {
+                    let partials = extreme(&last, V::load(at.cast()), Fold::Min);
+                    partials.store(at.cast());
+                }
+                Code::Fold => {
+                    let mut partials = V::load(at.cast());
+                    for i in 0..N {
+                        partials = partials.fold(last[i], step.fold)
+                    }
+                    again(partials, last[0], step.fold, times).store(at.cast());
+                }
+            }
+        }
+    }
+    special
+}
+
+/// Partial results that were combined with a vector once, and are to be so many times.
+///
+/// # Safety
+/// As [`strips`].
+#[inline(always)]
+unsafe fn again<V: Sixteen>(mut partials: V, x: V, fold: Fold, times: usize) -> V {
+    for _ in 1..times {
+        // SAFETY: the caller's.
+        unsafe {
+            let more = partials.fold(x, fold);
+            // It stays as it is: a zero was added, or an extreme found.
+            if more.is_same(partials) {
+                break;
+            }
+            partials = more;
+        }
+    }
+    partials
+}
+
+/// Sixteen lanes of whatever a step's operand is.
+///
+/// # Safety
+/// As [`strips`].
+#[inline(always)]
+unsafe fn any_lanes<V: Sixteen, const CUT: bool>(step: &Step, last: V, first: usize, i: usize) -> V {
+    let Some(held) = step.from else { return last };
+    // SAFETY: the caller's.
+    unsafe {
+        match CUT {
+            true => some_lanes(step, held, first, i),
+            false => lanes(step.at.wrapping_add(first * step.bytes), held, i),
+        }
+    }
+}
+
+/// # Safety
+/// As [`strips`].
+#[inline(always)]
+unsafe fn put<V: Sixteen, const N: usize>(strip: &[V; N], to: *mut f32) {
+    for i in 0..N {
+        // SAFETY: the caller's.
+        unsafe { strip[i].store(to.add(16 * i)) }
+    }
+}
+
+/// Looks for what is no finite number where it is written; NaN becomes the canonical one.
+///
+/// # Safety
+/// As [`strips`].
+#[inline(always)]
+unsafe fn settle<V: Sixteen, const N: usize>(last: &mut [V; N], held: Held) -> bool {
+    // SAFETY: the caller's.
+    unsafe {
+        let mut worst = V::splat(0.0);
+        for i in 0..N {
+            worst = worst.larger_magnitude(last[i])
+        }
+        let special = worst.reaches(held.least_special());
+        if special {
+            for i in 0..N {
+                last[i] = last[i].canonical()
+            }
+        }
+        special
+    }
+}
+
+/// Combines a strip with partial results side by side: no vector waits for the one before.
+///
+/// # Safety
+/// As [`strips`].
+#[inline(always)]
+unsafe fn extreme<V: Sixteen, const N: usize>(last: &[V; N], partials: V, fold: Fold) -> V {
+    // SAFETY: the caller's.
+    unsafe {
+        let mut side = [V::load(fold.start().as_ptr()); 4];
+        for i in 0..N {
+            side[i % 4] = side[i % 4].fold(last[i], fold)
+        }
+        let (a, b) = (side[0].fold(side[1], fold), side[2].fold(side[3], fold));
+        partials.fold(a.fold(b, fold), fold)
+    }
+}
