@@ -45,14 +45,18 @@ impl Ahead {
     #[inline]
     pub fn pull(&mut self, mut lines: usize) {
         for i in self.oldest..self.oldest + ROOM {
-            let (start, end) = &mut self.ranges[i % ROOM];
-            while start < end {
-                if lines == 0 {
-                    return;
-                }
-                simd::prefetch(*start);
-                *start += LINE;
-                lines -= 1;
+            let (start, end) = self.ranges[i % ROOM];
+            if start >= end {
+                continue;
+            }
+            let count = (end - start).div_ceil(LINE).min(lines);
+            for line in 0..count {
+                simd::prefetch(start + LINE * line);
+            }
+            self.ranges[i % ROOM].0 = start + LINE * count;
+            lines -= count;
+            if lines == 0 {
+                return;
             }
         }
     }
