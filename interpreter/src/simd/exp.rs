@@ -13,9 +13,7 @@ use std::arch::x86_64::{
 
 use crate::num::float::CANONICAL_NAN;
 use crate::num::math::Elementary;
-use crate::num::single::{
-    EXP, EXP_LIMITS, EXP_VANISHES, EXP2, EXP2_LIMITS, EXP2_VANISHES, LN_2_HIGH, LN_2_LOW,
-};
+use crate::num::single::{EXP, EXP_LIMITS, EXP_VANISHES, EXP2, EXP2_LIMITS, EXP2_VANISHES, LN_2_REST};
 
 /// Elements of a vector.
 const LANES: usize = 16;
@@ -54,10 +52,12 @@ pub(super) fn exp_16(x: __m512) -> __m512 {
         _mm512_mul_ps(limited, _mm512_set1_ps(std::f32::consts::LOG2_E)),
         kept,
     );
-    let r = _mm512_fnmadd_ps(n, _mm512_set1_ps(LN_2_HIGH), limited);
-    let r = _mm512_fnmadd_ps(n, _mm512_set1_ps(LN_2_LOW), r);
-    let small = _mm512_fmadd_ps(_mm512_mul_ps(r, r), polynomial(r, EXP), r);
-    _mm512_maskz_scalef_ps(kept, _mm512_add_ps(_mm512_set1_ps(1.0), small), n)
+    let high = _mm512_fnmadd_ps(n, _mm512_set1_ps(std::f32::consts::LN_2), limited);
+    let low = _mm512_mul_ps(n, _mm512_set1_ps(-LN_2_REST));
+    let r = _mm512_add_ps(high, low);
+    let tail = _mm512_fmadd_ps(_mm512_mul_ps(r, r), polynomial(r, EXP), low);
+    let sum = _mm512_add_ps(_mm512_set1_ps(1.0), _mm512_add_ps(high, tail));
+    _mm512_maskz_scalef_ps(kept, sum, n)
 }
 
 /// 2^x; where `x` is a NaN, a NaN.
