@@ -195,11 +195,33 @@ impl Generator {
         self.b.elementwise(OpCode::MaxNumF, &[value, low])
     }
 
-    /// A value converted to another type by whatever leads there.
+    /// A value converted to another type by whatever leads there, in two steps at the most; a constant where nothing does.
     pub(super) fn convert(&mut self, value: ValueId, to: Scalar) -> ValueId {
-        let from = scalar_of(self.b.ty(value)).unwrap_or(Scalar::I32);
+        let ty = self.b.ty(value);
+        let from = scalar_of(ty).unwrap_or(Scalar::I32);
         if from == to {
             return value;
+        }
+        if let Some(value) = self.converted_at_once(value, to) {
+            return value;
+        }
+        let through = if is_any_float(from) {
+            Scalar::F32
+        } else {
+            Scalar::I32
+        };
+        let there = self
+            .converted_at_once(value, through)
+            .and_then(|value| self.converted_at_once(value, to));
+        there.unwrap_or_else(|| self.constant_of(ty.with_elem(Elem::Scalar(to))))
+    }
+
+    /// A value converted by one operation, if one does that: any of those that do.
+    fn converted_at_once(&mut self, value: ValueId, to: Scalar) -> Option<ValueId> {
+        let ty = self.b.ty(value);
+        let from = scalar_of(ty).unwrap_or(Scalar::I32);
+        if from == to {
+            return Some(value);
         }
         let codes = [
             OpCode::ExtSI,
@@ -218,26 +240,12 @@ impl Generator {
             .filter(|&code| converts(code, from, to) && self.takes_cast(code, from, to))
             .collect();
         match self.draw.one(&fitting) {
-            Some(&code) => self.converted(code, value, to),
-            // To a truth value, or through another type.
+            Some(&code) => Some(self.converted(code, value, to)),
             None if to == Scalar::I1 && is_float(from) => {
-                let zero = self.b.float(self.b.ty(value), 0.0);
-                self.b.cmp_float(FloatPredicate::Une, value, zero)
+                let zero = self.b.float(ty, 0.0);
+                Some(self.b.cmp_float(FloatPredicate::Une, value, zero))
             }
-            None => {
-                let through = if is_any_float(from) {
-                    Scalar::F32
-                } else {
-                    Scalar::I32
-                };
-                match from == through {
-                    true => self.constant_of(self.b.ty(value).with_elem(Elem::Scalar(to))),
-                    false => {
-                        let value = self.convert(value, through);
-                        self.convert(value, to)
-                    }
-                }
-            }
+            None => None,
         }
     }
 

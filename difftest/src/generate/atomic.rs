@@ -83,7 +83,10 @@ impl Generator {
             kind = RmwKind::Add;
         }
         if kind == RmwKind::Fadd {
-            let scalar = [Scalar::F32, Scalar::F32, Scalar::F64, Scalar::F16][self.draw.below(4)];
+            let mut scalar = [Scalar::F32, Scalar::F32, Scalar::F64, Scalar::F16][self.draw.below(4)];
+            if !self.takes_type(scalar) {
+                scalar = Scalar::F32;
+            }
             ty = ty.with_elem(Elem::Scalar(scalar));
         }
         let value = self.want(ty);

@@ -103,4 +103,16 @@ mod tests {
         }
         assert!(seen.len() > 70, "of the rest only {}", seen.len());
     }
+
+    /// Seed 1538 adds f64 atomically where it may, and what comes of that was converted without an end.
+    #[test]
+    fn kernels_are_made_in_little_stack() {
+        let made = std::thread::Builder::new().stack_size(512 << 10).spawn(|| {
+            for seed in 1500..1600 {
+                let text = tilescope_ir::text::print(&compilable(seed).unwrap().module);
+                assert!(!text.contains("f64"), "seed {seed}");
+            }
+        });
+        made.unwrap().join().unwrap();
+    }
 }
