@@ -11,11 +11,9 @@ use super::shadow::{Form, Kind, Shadow, join};
 
 impl Rewriter<'_> {
     pub(super) fn combination(&mut self, f: &Function, op: OpId) -> Result<()> {
-        if is_sum(f, &f.ops[op]) {
-            return self.sum(f, op);
-        }
         let data = &f.ops[op];
-        // In the order of the interpreter: exact for minima, maxima and picks, near it for what also adds.
+        // In the order of the interpreter: exact for minima, maxima and picks, near it for what rounds. Sums and products are
+        // widened to all orders below.
         let operands = join(&self.forms(f, &data.operands)?, &self.forms(f, &data.results)?);
         let elems: Vec<Form> = operands.iter().map(of_lane).collect();
         let twice: Vec<Form> = elems.iter().chain(&elems).cloned().collect();
@@ -35,6 +33,13 @@ impl Rewriter<'_> {
             });
         }
         self.with_regions(f, op, &values, &results, vec![region])?;
+        for index in 0..data.results.len() {
+            match combines_by(f, data, index) {
+                Some(OpCode::AddF) => self.sum(f, op, index)?,
+                Some(OpCode::MulF) => self.product_in_any_order(f, op, index)?,
+                _ => {}
+            }
+        }
         self.doubt_picks_among_nan(f, op)
     }
 
@@ -81,45 +86,119 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    fn sum(&mut self, f: &Function, op: OpId) -> Result<()> {
+    /// One operand of a combination again, in another number type and by one operation alone.
+    fn combined(
+        &mut self,
+        f: &Function,
+        op: OpId,
+        (code, result): (OpCode, ValueId),
+        from: ValueId,
+    ) -> Result<ValueId> {
         let data = &f.ops[op];
-        let source = self.operand(f, op, 0)?;
-        let Some(result) = f.result(op) else { return Ok(()) };
-        let number = f.ty(result).elem().and_then(Elem::scalar);
-        let Some(number) = number else {
-            return Err(self.refuse(f, op, "sums of no numbers"));
+        let Some(Elem::Scalar(number)) = self.b.ty(from).elem() else {
+            return Err(self.refuse(f, op, "combinations of no numbers"));
         };
-        let again = |this: &mut Self, from: ValueId, number: Scalar| -> ValueId {
-            let lane = Type::scalar(number);
-            let (open, args) = this.b.open_region(&[lane, lane]);
-            let sum = this.b.elementwise(OpCode::AddF, &args);
-            let end = match data.code {
-                OpCode::Scan => OpCode::ScanReturn,
-                _ => OpCode::ReduceReturn,
-            };
-            let region = this.b.close_region(open, end, vec![sum]);
-            let ty = f.ty(result).with_elem(Elem::Scalar(number));
-            this.b
-                .op_with_regions(data.code, &[from], data.attrs.clone(), &[ty], vec![region])[0]
+        let lane = Type::scalar(number);
+        let (open, args) = self.b.open_region(&[lane, lane]);
+        let both = self.b.elementwise(code, &args);
+        let end = match data.code {
+            OpCode::Scan => OpCode::ScanReturn,
+            _ => OpCode::ReduceReturn,
         };
-        let value = again(self, source.value, number);
-        let wide = again(self, source.wide, Scalar::F64);
-        let of_summands = again(self, source.error, Scalar::F64);
-        let size = self.wide().finite_size(source.wide);
-        let size = self.wide().add(size, source.error);
-        let sizes = again(self, size, Scalar::F64);
-        let lanes = match (&data.attrs, self.b.ty(source.value).shape()) {
+        let region = self.b.close_region(open, end, vec![both]);
+        let ty = f.ty(result).with_elem(Elem::Scalar(number));
+        let attrs = data.attrs.clone();
+        let results = self
+            .b
+            .op_with_regions(data.code, &[from], attrs, &[ty], vec![region]);
+        Ok(results[0])
+    }
+
+    /// Operations between lanes of an operand whose tile has this type, at the most.
+    fn roundings(&self, data: &Op, value: ValueId) -> f64 {
+        let lanes = match (&data.attrs, self.b.ty(value).shape()) {
             (Attrs::Along { axis, .. }, Some(shape)) => shape.dim(*axis as usize),
             _ => 1,
         };
+        lanes.saturating_sub(1) as f64
+    }
+
+    /// The bound of a result of a combination that adds, in whatever order.
+    fn sum(&mut self, f: &Function, op: OpId, index: usize) -> Result<()> {
+        let data = &f.ops[op];
+        let source = self.operand(f, op, index)?;
+        let Some(&result) = data.results.get(index) else {
+            return Ok(());
+        };
+        let Some(Elem::Scalar(number)) = f.ty(result).elem() else {
+            return Err(self.refuse(f, op, "sums of no numbers"));
+        };
+        let value = self.shadow(result)?.value;
+        let adds = (OpCode::AddF, result);
+        let wide = self.combined(f, op, adds, source.wide)?;
+        let of_summands = self.combined(f, op, adds, source.error)?;
+        let size = self.wide().finite_size(source.wide);
+        let size = self.wide().add(size, source.error);
+        let sizes = self.combined(f, op, adds, size)?;
         // Every order rounds once for each addition: the interpreter scans from one end to the other, and how much of a
         // sum one thread of a GPU makes by itself depends on layouts that the twin does not know.
-        let additions = lanes.saturating_sub(1) as f64;
+        let additions = self.roundings(data, source.value);
         let mut w = self.wide();
         let own = w.times(sizes, additions * rounding::unit(number));
         let base = w.add(of_summands, own);
         let error = w.summed(wide, sizes, base, number);
-        self.set(f, op, 0, Shadow::float(value, wide, error));
+        self.set(f, op, index, Shadow::float(value, wide, error));
+        Ok(())
+    }
+
+    /// Widens the bound of a result of a combination that multiplies from the interpreter's order to any: a product of some of
+    /// the lanes may overflow, and be NaN times zero, or become subnormal and lose digits, where none on the way there does.
+    fn product_in_any_order(&mut self, f: &Function, op: OpId, index: usize) -> Result<()> {
+        let data = &f.ops[op];
+        let source = self.operand(f, op, index)?;
+        let Some(&result) = data.results.get(index) else {
+            return Ok(());
+        };
+        let Some(Elem::Scalar(number)) = f.ty(result).elem() else {
+            return Err(self.refuse(f, op, "products of no numbers"));
+        };
+        let shadow = self.shadow(result)?;
+        let mut w = self.wide();
+        let size = w.finite_size(source.wide);
+        let one = w.constant(size, 1.0);
+        let reach = w.add(size, source.error);
+        // The largest and the least product of some of the lanes, those left out that are zero or not finite everywhere.
+        let most = w.max(reach, one);
+        let low = w.sub(size, source.error);
+        let least = w.op(OpCode::MinimumF, &[low, one]);
+        let none = w.is_zero(reach);
+        let least = w.unless(none, 1.0, least);
+        let zero = w.constant(least, 0.0);
+        let least = w.max(least, zero);
+        let multiplies = (OpCode::MulF, result);
+        let most = self.combined(f, op, multiplies, most)?;
+        let least = self.combined(f, op, multiplies, least)?;
+        let lost = self.roundings(data, source.value) * rounding::smallest(number);
+        let mut w = self.wide();
+        let largest = w.constant(most, rounding::largest(number));
+        let over = w.compare(FloatPredicate::Ogt, most, largest);
+        let normal = w.constant(least, rounding::smallest(number) / rounding::unit(number));
+        let under = w.compare(FloatPredicate::Olt, least, normal);
+        // Each digit lost is multiplied by the lanes that are left.
+        let none = w.constant(most, 0.0);
+        let lost = w.times(most, lost);
+        let lost = w.0.select(under, lost, none);
+        let error = w.add(shadow.error, lost);
+        // Infinity times what became zero.
+        let special = w.is_special(shadow.wide);
+        let special = w.op(OpCode::AndI, &[special, under]);
+        let doubt = w.op(OpCode::OrI, &[over, special]);
+        // Where the interpreter's order overflows, that is known of the kernel.
+        let infinite = w.constant(error, f64::INFINITY);
+        let known = w.compare(FloatPredicate::Olt, shadow.error, infinite);
+        let doubt = w.op(OpCode::AndI, &[doubt, known]);
+        let error = w.unless(doubt, f64::NAN, error);
+        self.set(f, op, index, Shadow { error, ..shadow });
         Ok(())
     }
 
@@ -207,23 +286,20 @@ impl Rewriter<'_> {
 
 /// A reduction or scan of one float operand by `arith.addf` alone.
 pub(crate) fn is_sum(f: &Function, op: &Op) -> bool {
-    let Some(&region) = op.regions.first() else {
-        return false;
-    };
-    let Some(&block) = f.regions[region].blocks.first() else {
-        return false;
-    };
-    let Some((args, end)) = ends(f, Some(&region)) else {
-        return false;
-    };
-    let [add, _] = f.blocks[block].ops.as_slice() else {
-        return false;
-    };
-    let add = &f.ops[*add];
-    op.operands.len() == 1
-        && add.code == OpCode::AddF
-        && args.iter().all(|arg| add.operands.contains(arg))
-        && end == add.results.as_slice()
+    op.operands.len() == 1 && combines_by(f, op, 0) == Some(OpCode::AddF)
+}
+
+/// The one operation by which a reduction or scan combines the lanes of an operand, if it is one.
+fn combines_by(f: &Function, op: &Op, index: usize) -> Option<OpCode> {
+    let region = op.regions.first()?;
+    let block = f.regions[*region].blocks.first()?;
+    let (args, end) = ends(f, Some(region))?;
+    let (left, right) = args.split_at_checked(op.operands.len())?;
+    let (left, right, result) = (left.get(index)?, right.get(index)?, end.get(index)?);
+    let mut ops = f.blocks[*block].ops.iter().map(|&op| &f.ops[op]);
+    let last = ops.find(|op| op.results.contains(result))?;
+    let both = last.operands.as_slice();
+    (both == [*left, *right] || both == [*right, *left]).then_some(last.code)
 }
 
 /// The form of one lane of a tile.
