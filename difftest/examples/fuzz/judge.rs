@@ -8,6 +8,9 @@ use crate::paths::Opened;
 /// How paths agree that leave the same bits.
 pub const SAME: &str = "the same bits";
 
+/// What is said of paths that may round otherwise, where nothing says how far.
+pub const UNJUDGED: &str = "not judged (no twin)";
+
 fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b))
 }
@@ -34,7 +37,7 @@ pub fn judge(
             wrong.map_or(Ok("within the bounds"), Err)
         }
         // Nothing says how far they may be apart.
-        Err(_) if !crate::paths::is_exact(&opened.module) => Ok("not judged (no twin)"),
+        Err(_) if !crate::paths::is_exact(&opened.module) => Ok(UNJUDGED),
         Err(why) => Err(format!("{what} (no twin: {why})")),
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Tried on Triton 3.6 and 3.9: what is left out here fails to be legalised, or trips an assertion in LLVM.
 
-use tilescope_ir::{OpCode, Scalar};
+use tilescope_ir::{OpCode, Scalar, Type, ValueId};
+use tilescope_launch::Role;
 
 use super::{Generator, is_float};
 
@@ -73,6 +74,29 @@ impl Generator {
         self.compilable && matches!(code, OpCode::DivF | OpCode::PreciseDivF | OpCode::PreciseSqrt)
     }
 
+    /// True for numbers whose greatest may be looked for with its index. Of truth values not in Triton's code: ptxas 12.8, which
+    /// 3.6 brings, loses a `not` where each thread of a scan meets its neighbour, and 12.9 does too.
+    pub(super) fn takes_index(&self, numbers: Type) -> bool {
+        !(self.compilable && super::scalar_of(numbers) == Some(Scalar::I1))
+    }
+
+    /// Sums for a product of integers to be added to: half of what they are, whatever that is. Triton's code saturates
+    /// (`mma.sync ... .satfinite.s32.s8.s8.s32`), its interpreter and ours wrap around, and nothing says which it is.
+    pub(super) fn far_from_ends(&mut self, sums: ValueId) -> ValueId {
+        let one = self.int(self.b.ty(sums), 1);
+        self.b.elementwise(OpCode::ShrSI, &[sums, one])
+    }
+
+    /// By how many columns a tensor that blocks are stored to is smaller than its rows are apart, where it would be by `columns`
+    /// of so many bytes each: for Triton's code a multiple of 16 bytes. Cards store whole pieces of 16 bytes, so that what lies
+    /// behind a row that ends within one is written over (Triton's issue 11583).
+    pub(super) fn narrowed_by(&self, columns: i64, bytes: usize, role: Role) -> i64 {
+        match self.compilable && role != Role::In {
+            true => columns * 16 / bytes as i64,
+            false => columns,
+        }
+    }
+
     /// True for number types that may stand in this kernel.
     pub(super) fn takes_type(&self, scalar: Scalar) -> bool {
         !self.compilable || is_float(scalar) && scalar != Scalar::F64 || super::is_int_or_truth(scalar)
@@ -114,5 +138,50 @@ mod tests {
             }
         });
         made.unwrap().join().unwrap();
+    }
+
+    /// The operation that makes a value, the last of those lines that does: regions beside each other use the same names.
+    fn maker<'a>(lines: &[&'a str], value: &str) -> &'a str {
+        let start = format!("{} = ", value.trim());
+        let mut lines = lines.iter().rev();
+        lines.find_map(|line| line.trim().strip_prefix(&start)).unwrap()
+    }
+
+    /// The integer that a list of values has at a place.
+    fn constant(lines: &[&str], list: &str, at: usize) -> i64 {
+        let made = maker(lines, list.split(',').nth(at).unwrap());
+        made.split(' ').nth(1).unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn rows_that_are_stored_end_with_sixteen_bytes_and_sums_of_integers_stay_small() {
+        let (mut stores, mut narrow, mut products) = (0, 0, 0);
+        for seed in 0..400 {
+            let text = tilescope_ir::text::print(&compilable(seed).unwrap().module);
+            let lines: Vec<&str> = text.lines().collect();
+            for (at, line) in lines.iter().enumerate() {
+                let before = &lines[..at];
+                if let Some((_, store)) = line.split_once("tt.descriptor_store ") {
+                    let made = maker(before, store.split('[').next().unwrap());
+                    let parts: Vec<&str> = made.split(['[', ']']).collect();
+                    let columns = constant(before, parts[1], 1);
+                    let apart = constant(before, parts[3], 0);
+                    let elem = parts[4].split(['<', '>']).nth(1).unwrap();
+                    let bits: i64 = elem.trim_start_matches(char::is_alphabetic).parse().unwrap();
+                    assert_eq!(columns * bits % 128, 0, "seed {seed}: {made}");
+                    stores += 1;
+                    narrow += i64::from(columns < apart);
+                }
+                if let Some((_, product)) = line.split_once("tt.dot ").filter(|_| line.contains("xi8> *")) {
+                    let sums = maker(before, product.split([',', ':']).nth(2).unwrap());
+                    assert!(sums.starts_with("arith.shrsi"), "seed {seed}: {sums}");
+                    products += 1;
+                }
+            }
+        }
+        assert!(
+            stores > 20 && narrow > 5 && products > 2,
+            "{stores} {narrow} {products}"
+        );
     }
 }

@@ -56,7 +56,12 @@ impl Generator {
         };
         // Fewer columns than there are: blocks hang over.
         let narrow = self.draw.below(3) as i64;
-        let sizes = [self.int(I32, all_rows), self.int(I32, (width - narrow).max(1))];
+        let narrow = self.narrowed_by(narrow, scalar.bytes() as usize, role);
+        let least_width = self.narrowed_by(1, scalar.bytes() as usize, role);
+        let sizes = [
+            self.int(I32, all_rows),
+            self.int(I32, (width - narrow).max(least_width)),
+        ];
         let strides = [self.int(I64, width), self.int(I64, 1)];
         let operands = [tensor, sizes[0], sizes[1], strides[0], strides[1]];
         let attrs = Attrs::Padding(Padding::Zero);

@@ -36,6 +36,10 @@ impl Generator {
         let a = self.want(tile(&[m, k], from));
         let b = self.want(tile(&[k, n], from));
         let c = self.want(tile(&[m, n], to));
+        let c = match self.compilable && to == Scalar::I32 {
+            true => self.far_from_ends(c),
+            false => c,
+        };
         let precision = match from == Scalar::F32 && self.draw.percent(50) {
             true => InputPrecision::Tf32,
             false => InputPrecision::Ieee,

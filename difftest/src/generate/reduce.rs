@@ -44,7 +44,7 @@ impl Generator {
             return false;
         };
         let axis = self.draw.below(shape.rank()) as u32;
-        let indexed = self.draw.percent(20);
+        let indexed = self.draw.percent(20) && self.takes_index(self.b.ty(first));
         let mut inputs = vec![first];
         if indexed {
             let index = self.want(Type::tile(shape, Scalar::I32));
