@@ -2,6 +2,8 @@
 //! is, is found when a run begins. Strips that lie inside all windows and ranges then find nothing anew; in those that are cut, lanes outside
 //! are left out of loads and stores by masks.
 
+#![allow(clippy::needless_range_loop, reason = "lanes of several vectors, by number")]
+
 use super::Cpu;
 use super::plan::{Code, From, Place, Plan, STEPS};
 #[cfg(target_arch = "x86_64")]
