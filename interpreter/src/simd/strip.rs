@@ -11,7 +11,6 @@
 //! the same. Where a NaN is made it may be any NaN until [`Op::Canonical`], [`Op::Apply`] or a conversion to fewer bits.
 //! There is no version without vector instructions ([`is_there`]): the operations then run one after the other.
 
-
 use super::plan::{Plan, STEPS, plan};
 use super::straight::{self, Spread};
 use super::{Cpu, CpuLevel};
