@@ -56,8 +56,8 @@ impl Generator {
         };
         // Fewer columns than there are: blocks hang over.
         let narrow = self.draw.below(3) as i64;
-        let narrow = self.narrowed_by(narrow, scalar.bytes() as usize, role);
-        let least_width = self.narrowed_by(1, scalar.bytes() as usize, role);
+        let narrow = self.narrowed_by(narrow, scalar.bytes(), role);
+        let least_width = self.narrowed_by(1, scalar.bytes(), role);
         let sizes = [
             self.int(I32, all_rows),
             self.int(I32, (width - narrow).max(least_width)),
