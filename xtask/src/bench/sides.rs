@@ -135,6 +135,11 @@ pub struct Ours {
 /// Processes of each kind that a launch is measured in.
 const PROCESSES: usize = 3;
 
+/// What the timed launches of a process take at least, in seconds, and how many they are at most: threads that begin on one core
+/// part after some hundredths of a second only. PyTorch's timed calls take as long.
+const LEAST_S: f64 = 0.3;
+const MOST_REPEATS: usize = 1000;
+
 /// The findings of a report.
 fn said(launched: &Value) -> Result<Vec<String>> {
     let findings = launched["findings"].as_array();
@@ -148,6 +153,22 @@ impl Tilescope {
     /// Times a launch with and without checks, in three processes each, in turn; of each the median counts. (Where threads come
     /// to run makes all launches of a process slower, those of a millisecond by half.)
     pub fn measure(&self, launch: &Path) -> Result<Ours> {
+        let once = seconds(&self.launched("check", &[], launch)?)?;
+        let enough = (LEAST_S / once).ceil() as usize;
+        let repeats = enough.min(MOST_REPEATS).max(self.repeats);
+        self.repeating(repeats).measured(launch)
+    }
+
+    /// The same, with so many timed launches.
+    fn repeating(&self, repeats: usize) -> Tilescope {
+        Tilescope {
+            binary: self.binary.clone(),
+            repeats,
+            threads: self.threads,
+        }
+    }
+
+    fn measured(&self, launch: &Path) -> Result<Ours> {
         let checked = self.launched("check", &[], launch)?;
         let mut with = vec![seconds(&checked)?];
         let mut without = Vec::new();
