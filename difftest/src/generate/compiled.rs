@@ -80,6 +80,19 @@ impl Generator {
         !(self.compilable && super::scalar_of(numbers) == Some(Scalar::I1))
     }
 
+    /// What lanes that a mask leaves out of a load are: of 8 or 16 bits not below zero. Where Triton 3.6 loads several at once, it extends a
+    /// constant by its sign and then takes it for all of them, so that every lane but the first is -1.
+    pub(super) fn packed_other(&mut self, other: ValueId) -> ValueId {
+        let ty = self.b.ty(other);
+        let most = match super::scalar_of(ty) {
+            Some(Scalar::I8) if self.compilable => i64::from(i8::MAX),
+            Some(Scalar::I16) if self.compilable => i64::from(i16::MAX),
+            _ => return other,
+        };
+        let most = self.int(ty, most);
+        self.b.elementwise(OpCode::AndI, &[other, most])
+    }
+
     /// Sums for a product of integers to be added to: half of what they are, whatever that is. Triton's code saturates
     /// (`mma.sync ... .satfinite.s32.s8.s8.s32`), its interpreter and ours wrap around, and nothing says which it is.
     pub(super) fn far_from_ends(&mut self, sums: ValueId) -> ValueId {

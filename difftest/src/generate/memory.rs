@@ -231,6 +231,7 @@ impl Generator {
             true => self.want(ty),
             false => self.constant_of(ty),
         };
+        let other = self.packed_other(other);
         let value = match self.draw.percent(20) {
             // What a load leaves out is never used.
             true => {
