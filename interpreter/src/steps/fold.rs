@@ -69,7 +69,7 @@ fn halved<T: Copy>(mut partials: [T; PARTIALS], combine: impl Fn(T, T) -> T) -> 
     partials[0]
 }
 
-/// True if it is the right number: what [`strip::Fold::quick`] gives may be in doubt.
+/// True if it is the right number: what `strip::Fold::quick` gives may be in doubt.
 pub fn is_sure(fold: strip::Fold, number: f32) -> bool {
     let quick = matches!(fold, strip::Fold::Max | strip::Fold::Min);
     !quick || number != 0.0 && number.is_finite()
