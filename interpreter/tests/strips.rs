@@ -161,6 +161,10 @@ fn fill(memory: &mut Memory, seed: u64) {
 }
 
 fn run(text: &str, launch: &str, seed: u64, options: Options) -> Vec<String> {
+    run_on(text, launch, options, &|memory| fill(memory, seed))
+}
+
+fn run_on(text: &str, launch: &str, options: Options, fill: &dyn Fn(&mut Memory)) -> Vec<String> {
     let module = tilescope_ir::text::parse(&Source::new("k.ttir", text)).expect("TTIR");
     let module = VerifiedModule::new(module).expect("verified");
     let file = LaunchFile::parse(Source::new("k.launch.toml", launch)).expect("a launch file");
@@ -170,7 +174,7 @@ fn run(text: &str, launch: &str, seed: u64, options: Options) -> Vec<String> {
         .bind(&[Signature::of(&module, function)])
         .expect("bound");
     let mut memory = bound.allocate(&Nothing, u64::MAX).expect("allocated");
-    fill(&mut memory, seed);
+    fill(&mut memory);
     let prepared = Prepared::new(&module, function, &bound.launches[0], options).expect("prepared");
     if options.lowering == Lowering::Fast {
         let listing = prepared.listing();
@@ -235,6 +239,70 @@ fn strips_give_the_bits_of_single_operations() {
                 let want = run(&text, &launch, seed, stepping);
                 for cpu in CpuLevel::ALL.into_iter().filter_map(Cpu::at) {
                     let got = run(&text, &launch, seed, Options { cpu, ..options });
+                    assert!(got == want, "{text}\n{launch}\non {}", cpu.level());
+                }
+            }
+        }
+    }
+}
+
+/// The greatest and the least of rows of numbers, of zeros of both signs, of infinities, and of NaN, quiet and signalling: mostly one
+/// instruction per vector, which tells neither zeros apart nor rows of NaN from those of infinities.
+#[test]
+fn extremes_of_all_kinds_of_rows_have_the_bits_of_single_operations() {
+    const QUIET: u32 = 0x7fc0_0001;
+    const SIGNALLING: u32 = 0xff80_0100;
+    let (zero, below) = (0u32, 0x8000_0000u32);
+    let (one, minus, infinity) = (0x3f80_0000u32, 0xbf80_0000u32, 0x7f80_0000u32);
+    let rows: [&[u32]; 10] = [
+        &[one, minus, 0x4049_0fdb, 0xc2f6_e979],
+        &[one, minus, QUIET, SIGNALLING],
+        &[below, minus, SIGNALLING, minus],
+        &[zero, below, minus, QUIET],
+        &[zero, below, one, SIGNALLING],
+        &[below],
+        &[zero, below],
+        &[QUIET, SIGNALLING],
+        &[infinity | below, QUIET],
+        &[infinity, SIGNALLING],
+    ];
+    for with in ["maxnumf", "minnumf", "maximumf", "minimumf"] {
+        let splat = "  %rs = tt.splat %r : f32 -> tensor<LANESxf32>\n";
+        let body =
+            reduce("%x", "%r", with) + splat + &op("%y = arith.subf %x, %rs") + &op("%z = arith.mulf %y, %w");
+        for (lanes, columns) in [(128, 128), (512, 300), (1024, 781), (256, 3)] {
+            for other in ["0xFF800000", "0x7F800000", "-0.0"] {
+                let text = kernel("f32", lanes, other, &body);
+                let count = rows.len();
+                let launch = format!(
+                    "kernel = \"k.ttir\"\ngrid = [{count}]\n[args]\n\
+                     xp = {{ dtype = \"f32\", shape = [{count}, {columns}], role = \"in\" }}\n\
+                     wp = {{ dtype = \"f32\", shape = [{columns}], role = \"in\" }}\n\
+                     yp = {{ dtype = \"f32\", shape = [{count}, {columns}], role = \"out\" }}\n\
+                     zp = {{ dtype = \"f32\", shape = [{count}, {columns}], role = \"out\" }}\n\
+                     rp = {{ dtype = \"f32\", shape = [{count}], role = \"out\" }}\n\
+                     n = {columns}\ns0 = 1.5\n"
+                );
+                let fill = |memory: &mut Memory| {
+                    let bytes = &mut memory.allocations[0].bytes[..];
+                    for (i, element) in bytes.chunks_exact_mut(4).enumerate() {
+                        let (row, column) = (i / columns, i % columns);
+                        let kinds = rows[row];
+                        element.copy_from_slice(&kinds[column * 7 % 11 % kinds.len()].to_le_bytes());
+                    }
+                };
+                let options = Options {
+                    threads: Some(1),
+                    ..Options::default()
+                };
+                let stepping = Options {
+                    lowering: Lowering::Stepping,
+                    cpu: Cpu::SCALAR,
+                    ..options
+                };
+                let want = run_on(&text, &launch, stepping, &fill);
+                for cpu in CpuLevel::ALL.into_iter().filter_map(Cpu::at) {
+                    let got = run_on(&text, &launch, Options { cpu, ..options }, &fill);
                     assert!(got == want, "{text}\n{launch}\non {}", cpu.level());
                 }
             }
