@@ -50,6 +50,20 @@ pub(super) enum Code {
     Stream,
     /// The sum that is kept in a register from strip to strip.
     Sum,
+    /// Two steps at once, of which the first begins with this: what comes next costs as much as a vector or two.
+    F32Add,
+    F16Add,
+    Bf16Add,
+    F32Sub,
+    F16Sub,
+    Bf16Sub,
+    F32Mul,
+    F16Mul,
+    Bf16Mul,
+    F32Sum,
+    F16Sum,
+    Bf16Sum,
+    SquareSum,
     Max,
     Min,
     /// Any other fold.
@@ -72,6 +86,26 @@ fn code_of(arith: Arith, from: From) -> Code {
         (Arith::Mul, None) => Code::Square,
         _ => Code::Arith,
     }
+}
+
+/// Two steps as one.
+fn both(first: Code, second: Code) -> Option<Code> {
+    Some(match (first, second) {
+        (Code::TakeF32, Code::AddF32) => Code::F32Add,
+        (Code::TakeF16, Code::AddF32) => Code::F16Add,
+        (Code::TakeBf16, Code::AddF32) => Code::Bf16Add,
+        (Code::TakeF32, Code::SubF32) => Code::F32Sub,
+        (Code::TakeF16, Code::SubF32) => Code::F16Sub,
+        (Code::TakeBf16, Code::SubF32) => Code::Bf16Sub,
+        (Code::TakeF32, Code::MulF32) => Code::F32Mul,
+        (Code::TakeF16, Code::MulF32) => Code::F16Mul,
+        (Code::TakeBf16, Code::MulF32) => Code::Bf16Mul,
+        (Code::TakeF32, Code::Sum) => Code::F32Sum,
+        (Code::TakeF16, Code::Sum) => Code::F16Sum,
+        (Code::TakeBf16, Code::Sum) => Code::Bf16Sum,
+        (Code::Square, Code::Sum) => Code::SquareSum,
+        _ => return None,
+    })
 }
 
 /// Where an operand is, or a result goes.
@@ -198,6 +232,16 @@ pub(super) fn plan(ops: &[Op], held: &[Held]) -> Vec<Plan> {
             }
         };
         plans.push(plan);
+    }
+    let mut i = 0;
+    while let Some([first, second]) = plans.get(i..i + 2) {
+        match both(first.code, second.code) {
+            Some(code) => {
+                plans[i].code = code;
+                i += 2;
+            }
+            None => i += 1,
+        }
     }
     plans
 }

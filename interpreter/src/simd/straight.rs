@@ -18,6 +18,9 @@ use std::arch::x86_64::__m512;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
+/// Strips from one time that lines are asked for to the next: to do so costs as much as a step.
+const ASKING: usize = 4;
+
 /// Room for operands that are the same in every lane.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
@@ -106,8 +109,11 @@ macro_rules! level {
                     for i in 0..count {
                         let first = first + SHORT * $count * i;
                         special |= strip::<$vector, $count, false>(shared, first, 1, &mut sums);
-                        ahead.0.pull(ahead.1);
+                        if i % ASKING == ASKING - 1 {
+                            ahead.0.pull(ahead.1 * ASKING);
+                        }
                     }
+                    ahead.0.pull(ahead.1 * (count % ASKING));
                     sums.store(shared.sums);
                 }
                 special
@@ -378,20 +384,46 @@ unsafe fn strip<V: Sixteen, const N: usize, const CUT: bool>(
     // SAFETY: the caller's, for all that follows.
     unsafe {
         let mut last = [V::splat(0.0); N];
-        for (number, step) in shared.steps.iter().enumerate() {
+        let mut steps = shared.steps.iter();
+        while let Some(step) = steps.next() {
             let at = step.at.wrapping_add(first * step.bytes);
             /// Every vector of the strip, from the one there is and that of an operand.
             macro_rules! each {
                 ($held:expr, |$a:ident, $b:ident| $result:expr) => {
                     for i in 0..N {
-                        let $b = match CUT {
-                            true => some_lanes::<V>(step, $held, first, i),
-                            false => lanes::<V>(at, $held, i),
-                        };
+                        let $b = part_of::<V, CUT>(step, at, $held, first, i);
                         let $a = last[i];
                         last[i] = $result;
                     }
                 };
+            }
+            /// The same from those of two operands: the second is that of the next step.
+            macro_rules! both {
+                ($held:expr, |$a:ident, $b:ident| $result:expr) => {
+                    if let Some(next) = steps.next() {
+                        let other = next.at.wrapping_add(first * next.bytes);
+                        for i in 0..N {
+                            let $a = part_of::<V, CUT>(step, at, $held, first, i);
+                            let $b = part_of::<V, CUT>(next, other, Held::F32, first, i);
+                            last[i] = $result;
+                        }
+                    }
+                };
+            }
+            /// Adds the strip to the sum; the step that is one is done.
+            macro_rules! sum {
+                (next) => {{
+                    steps.next();
+                    sum!()
+                }};
+                () => {{
+                    for i in 0..N {
+                        *sums = sums.add(last[i])
+                    }
+                    if CUT {
+                        *sums = again(*sums, last[0], Fold::Sum, times);
+                    }
+                }};
             }
             match step.code {
                 Code::TakeF32 => each!(Held::F32, |_a, b| b),
@@ -445,7 +477,7 @@ unsafe fn strip<V: Sixteen, const N: usize, const CUT: bool>(
                     for i in 0..N {
                         let left = last[i];
                         last[i] = any_lanes::<V, CUT>(step, left, first, i);
-                        if CUT && let Some(no) = shared.steps.get(number + 1) {
+                        if CUT && let Some(no) = steps.as_slice().first() {
                             let no = any_lanes::<V, CUT>(no, left, first, i);
                             last[i] = last[i].select(no, some(step.chosen, first + 16 * i));
                         }
@@ -516,13 +548,33 @@ unsafe fn strip<V: Sixteen, const N: usize, const CUT: bool>(
                         last[i].store_bf16(at.cast::<u16>().add(16 * i))
                     }
                 }
-                Code::Sum => {
+                Code::Sum => sum!(),
+                Code::F32Add => both!(Held::F32, |a, b| a.add(b)),
+                Code::F16Add => both!(Held::F16, |a, b| a.add(b)),
+                Code::Bf16Add => both!(Held::Bf16, |a, b| a.add(b)),
+                Code::F32Sub => both!(Held::F32, |a, b| a.sub(b)),
+                Code::F16Sub => both!(Held::F16, |a, b| a.sub(b)),
+                Code::Bf16Sub => both!(Held::Bf16, |a, b| a.sub(b)),
+                Code::F32Mul => both!(Held::F32, |a, b| a.mul(b)),
+                Code::F16Mul => both!(Held::F16, |a, b| a.mul(b)),
+                Code::Bf16Mul => both!(Held::Bf16, |a, b| a.mul(b)),
+                Code::F32Sum => {
+                    each!(Held::F32, |_a, b| b);
+                    sum!(next)
+                }
+                Code::F16Sum => {
+                    each!(Held::F16, |_a, b| b);
+                    sum!(next)
+                }
+                Code::Bf16Sum => {
+                    each!(Held::Bf16, |_a, b| b);
+                    sum!(next)
+                }
+                Code::SquareSum => {
                     for i in 0..N {
-                        *sums = sums.add(last[i])
+                        last[i] = last[i].mul(last[i])
                     }
-                    if CUT {
-                        *sums = again(*sums, last[0], Fold::Sum, times);
-                    }
+                    sum!(next)
                 }
                 Code::Max => {
                     let partials = extreme(&last, V::load(at.cast()), Fold::Max);
@@ -565,6 +617,27 @@ unsafe fn again<V: Sixteen>(mut partials: V, x: V, fold: Fold, times: usize) -> 
     partials
 }
 
+/// Sixteen lanes of a step's operand, which is at a place and held so.
+///
+/// # Safety
+/// As [`strips`].
+#[inline(always)]
+unsafe fn part_of<V: Sixteen, const CUT: bool>(
+    step: &Step,
+    at: *const u8,
+    held: Held,
+    first: usize,
+    i: usize,
+) -> V {
+    // SAFETY: the caller's.
+    unsafe {
+        match CUT {
+            true => some_lanes(step, held, first, i),
+            false => lanes(at, held, i),
+        }
+    }
+}
+
 /// Sixteen lanes of whatever a step's operand is.
 ///
 /// # Safety
@@ -573,12 +646,7 @@ unsafe fn again<V: Sixteen>(mut partials: V, x: V, fold: Fold, times: usize) -> 
 unsafe fn any_lanes<V: Sixteen, const CUT: bool>(step: &Step, last: V, first: usize, i: usize) -> V {
     let Some(held) = step.from else { return last };
     // SAFETY: the caller's.
-    unsafe {
-        match CUT {
-            true => some_lanes(step, held, first, i),
-            false => lanes(step.at.wrapping_add(first * step.bytes), held, i),
-        }
-    }
+    unsafe { part_of::<V, CUT>(step, step.at.wrapping_add(first * step.bytes), held, first, i) }
 }
 
 /// # Safety

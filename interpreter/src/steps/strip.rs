@@ -619,10 +619,10 @@ impl Line {
                 Tile::Dense(tile) => Operand::Tile(tile),
             };
         }
-        let mut results = buffers.each_mut().map(|buffer| match buffer {
-            Some(buffer) => buffer.lanes::<f32>(lanes),
-            None => &mut [],
-        });
+        let mut results: [&mut [f32]; ROOMS] = std::array::from_fn(|_| &mut [][..]);
+        for (result, buffer) in results.iter_mut().zip(buffers.iter_mut().flatten()) {
+            *result = buffer.lanes::<f32>(lanes);
+        }
         let mut folds = [[0.0; PARTIALS]; ROOMS];
         let mut numbers = [0.0; ROOMS];
         let mut special = false;
