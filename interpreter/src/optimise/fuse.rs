@@ -134,6 +134,10 @@ struct Group {
     placed: usize,
     /// Numbers that lanes of a row are combined to.
     numbers: HashSet<Slot>,
+    /// Those that no member has read.
+    fresh: HashSet<Slot>,
+    /// Members that passes but the first begin with: each reads what lanes were combined to in the one before.
+    begins: Vec<usize>,
     /// It holds something that does not run strip by strip.
     whole: bool,
 }
@@ -162,7 +166,10 @@ impl Fuser {
         let joins = joins || folds;
         let is_link = self.strips && inst.step.link().is_some();
         let mut waits = !self.open.numbers.is_empty() && joins && !is_link;
-        mention(&inst, &mut |slot| waits |= self.open.numbers.contains(&slot));
+        let mut asks = false;
+        mention(&inst, &mut |slot| asks |= self.open.numbers.contains(&slot));
+        // What reads it lane by lane goes over the lanes again.
+        waits |= asks && !(joins && is_link && self.open.lanes == inst.lanes);
         let same_size = self.open.members.is_empty() || self.open.lanes == inst.lanes || folds;
         // What does not join goes before the chain.
         let effect = inst.step.effect();
@@ -178,21 +185,9 @@ impl Fuser {
         }
         let folds = folds && !self.open.members.is_empty();
         let same_size = self.open.members.is_empty() || self.open.lanes == inst.lanes;
-        if folds {
-            self.open.numbers.extend(&inst.outs);
-        } else if !(joins && same_size) || inst.lanes == 1 {
-            self.out.push(inst);
-            return;
-        } else {
-            self.open.lanes = inst.lanes;
-            self.open.whole |= !is_link;
-        }
-        {
-            self.open.reads.extend(&inst.ins);
-            self.open.writes.extend(&inst.outs);
-            self.open.effect = self.open.effect.max(effect);
-            self.open.placed += usize::from(inst.step.is_placed());
-            self.open.members.push(inst);
+        match folds || joins && same_size && inst.lanes > 1 {
+            true => self.open.push(inst, folds, is_link),
+            false => self.out.push(inst),
         }
     }
 
@@ -219,6 +214,11 @@ impl Fuser {
     /// Makes a chain of the open group.
     fn close(&mut self, lowered: &mut Lowered) {
         let group = std::mem::take(&mut self.open);
+        self.join(lowered, group);
+    }
+
+    /// Makes a chain of a group; one of several passes that cannot run strip by strip becomes several.
+    fn join(&mut self, lowered: &mut Lowered, group: Group) {
         if group.members.len() < 2 {
             self.out.extend(group.members);
             return;
@@ -230,10 +230,16 @@ impl Fuser {
                 &group.members,
                 &places.operands,
                 &places.results,
+                &group.begins,
                 group.lanes as usize,
             )
         });
         match line.flatten() {
+            None if !group.begins.is_empty() => {
+                let (first, last) = group.split();
+                self.join(lowered, first);
+                self.join(lowered, last);
+            }
             None if !group.numbers.is_empty() || group.fits_at_once(&places, &self.held, lowered) => {
                 self.out.extend(group.members);
             }
@@ -246,6 +252,51 @@ impl Fuser {
 }
 
 impl Group {
+    /// Adds a member, which combines lanes to a number or not, and runs strip by strip or not.
+    fn push(&mut self, inst: Inst, folds: bool, is_link: bool) {
+        let mut asks = false;
+        mention(&inst, &mut |slot| asks |= self.fresh.contains(&slot));
+        if asks {
+            self.begins.push(self.members.len());
+            self.fresh.clear();
+        }
+        match folds {
+            true => {
+                self.numbers.extend(&inst.outs);
+                self.fresh.extend(&inst.outs);
+            }
+            false => {
+                self.lanes = inst.lanes;
+                self.whole |= !is_link;
+            }
+        }
+        self.reads.extend(&inst.ins);
+        self.writes.extend(&inst.outs);
+        self.effect = self.effect.max(inst.step.effect());
+        self.placed += usize::from(inst.step.is_placed());
+        self.members.push(inst);
+    }
+
+    /// All passes but the last one, and the last one.
+    fn split(mut self) -> (Group, Group) {
+        let last = self
+            .begins
+            .last()
+            .map_or(Vec::new(), |&begin| self.members.split_off(begin));
+        let of = |members: Vec<Inst>| {
+            let mut group = Group {
+                lanes: self.lanes,
+                ..Group::default()
+            };
+            for inst in members {
+                let folds = inst.outs.iter().any(|slot| self.numbers.contains(slot));
+                group.push(inst, folds, true);
+            }
+            group
+        };
+        (of(std::mem::take(&mut self.members)), of(last))
+    }
+
     /// True if whole tiles stay in the cache.
     fn fits_at_once(&self, places: &Places, held: &[Held], lowered: &Lowered) -> bool {
         let is_tile = |slot: &&Slot| held[slot.0 as usize] != Held::Uniform;

@@ -2,8 +2,11 @@
 //!
 //! A [`Line`] is made once from the members of a chain: each operation takes what the last one left, or what is
 //! somewhere: in a tensor, in a tile from outside, or saved because it is needed again. A sum or extreme of a row may
-//! be the last thing that is done with a value. When the chain runs, places get addresses, and what is the same in all
+//! be the last thing that is done with a value; what needs it goes over the row again, in a pass of its own
+//! ([`making`]). When the chain runs, places get addresses, and what is the same in all
 //! lanes is told from tiles; where a mask is no interval or an access no row, the chain runs as it would without.
+
+mod making;
 
 use crate::frame::{Form, Slot, Taken, Tile};
 use crate::kind::Kind;
@@ -11,14 +14,12 @@ use crate::lanes::Loop;
 use crate::machine::Machine;
 use crate::num::float::{Bf16, F16, StoredFloat};
 use crate::simd::strip::{
-    self, ARGUMENTS, Arith, Exponential, Fold, Held, MOST, OPERANDS, Op, Operand, Ops, PARTIALS, Run, SAVED,
-    SHORT, Source, Window,
+    self, Arith, Exponential, Fold, Held, MOST, OPERANDS, Operand, Ops, PARTIALS, Run, SHORT, Window,
 };
 use crate::steps::chain::MAX_PLACED;
 use crate::steps::fold;
 use crate::steps::memory::row::{Placed, Row};
 use crate::tape::Inst;
-use std::collections::HashMap;
 use std::ops::Range;
 
 /// What an instruction is in a line.
@@ -49,15 +50,6 @@ const RESULTS: usize = 4;
 const MOST_ROOMS: usize = 8;
 const _: () = assert!(MAX_PLACED <= MOST_ROOMS && OPERANDS <= MOST_ROOMS && RESULTS <= MOST_ROOMS);
 
-/// The number of an operand in a list, which it joins if it must.
-fn number(list: &mut Vec<usize>, operand: usize) -> usize {
-    let known = list.iter().position(|&own| own == operand);
-    known.unwrap_or_else(|| {
-        list.push(operand);
-        list.len() - 1
-    })
-}
-
 /// A load or store.
 #[derive(Debug, Clone)]
 struct Access {
@@ -67,382 +59,60 @@ struct Access {
     placed: Placed,
 }
 
-/// A chain as a straight line.
+/// Where an operand of a line comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// An operand of the chain, by number.
+    Outside(usize),
+    /// A number that lanes were combined to in an earlier pass: a fold, by number.
+    Fold(usize),
+    /// A tile that an earlier pass made, by number.
+    Tile(usize),
+}
+
+/// A tile that a line makes.
+#[derive(Debug, Clone, Copy)]
+struct Made {
+    /// The member whose value it is, and which result of the chain, if it is one.
+    member: usize,
+    result: Option<usize>,
+}
+
+impl Made {
+    /// The slot it is in.
+    fn slot(self, members: &[Inst], inst: &Inst) -> Slot {
+        match self.result {
+            Some(result) => inst.outs[result],
+            None => members[self.member].outs[0],
+        }
+    }
+}
+
+/// What is done with all lanes before what comes next, which needs what they are combined to.
 #[derive(Debug)]
-pub struct Line {
+struct Pass {
     ops: Ops,
-    accesses: Vec<Access>,
-    /// Operands of the chain that are numbers or tiles.
-    operands: Vec<usize>,
-    /// Operands of the chain that are masks.
-    masks: Vec<usize>,
-    /// Results of the chain that are tiles.
-    tiles: Vec<usize>,
-    /// Results of the chain that are combined lanes, and how.
-    folds: Vec<(usize, Fold)>,
     /// The same by [`Fold::quick`], where nothing is stored: what it leaves in doubt is done again.
-    quick: Option<(Ops, Vec<(usize, Fold)>)>,
+    quick: Option<Ops>,
+    accesses: Range<usize>,
+    tiles: Range<usize>,
+    folds: Range<usize>,
     /// Lines of memory to ask for beside a strip.
     lines: usize,
 }
 
-/// A value of a line in the making.
-#[derive(Debug, Clone, Copy)]
-struct Value {
-    place: Option<Source>,
-    /// It may hold any NaN.
-    dirty: bool,
-    /// Uses that are left.
-    uses: usize,
-}
-
-/// A line in the making.
-struct Maker<'a> {
-    members: &'a [Inst],
-    operands: &'a [Slot],
-    results: &'a [Slot],
-    ops: Vec<Op>,
-    line: Line,
-    values: HashMap<Slot, Value>,
-    /// Rounded values, and what they were.
-    narrow: HashMap<Slot, (Slot, Kind)>,
-    last: Option<Slot>,
-    saved: usize,
-}
-
-/// Values that a member reads.
-fn read<'a>(link: &Link, inst: &'a Inst) -> &'a [Slot] {
-    match link {
-        Link::Load(_) => &[],
-        Link::Store(_) => &inst.ins[..1],
-        Link::Select => &inst.ins[1..],
-        _ => &inst.ins,
-    }
-}
-
-impl Line {
-    /// The line of some instructions on tiles of so many lanes, if they make one; operands and results are the chain's.
-    pub fn of(members: &[Inst], operands: &[Slot], results: &[Slot], lanes: usize) -> Option<Line> {
-        if !lanes.is_multiple_of(MOST) || members.iter().any(|member| member.step.link().is_none()) {
-            return None;
-        }
-        let mut maker = Maker {
-            members,
-            operands,
-            results,
-            ops: Vec::new(),
-            line: Line {
-                ops: Ops::default(),
-                accesses: Vec::new(),
-                operands: Vec::new(),
-                masks: Vec::new(),
-                tiles: Vec::new(),
-                folds: Vec::new(),
-                quick: None,
-                lines: 0,
-            },
-            values: HashMap::new(),
-            narrow: HashMap::new(),
-            last: None,
-            saved: 0,
-        };
-        for &slot in operands {
-            // Numbered when one is read.
-            let value = Value {
-                place: Some(Source::Operand(usize::MAX)),
-                dirty: false,
-                uses: 0,
-            };
-            maker.values.insert(slot, value);
-        }
-        for i in 0..members.len() {
-            maker.add(i)?;
-        }
-        let mut line = maker.line;
-        let held: Vec<Held> = line.accesses.iter().map(|access| access.held).collect();
-        let quick = |fold: Fold| fold.quick().unwrap_or(fold);
-        let stores = line.accesses.iter().any(|access| access.placed.writes);
-        if !stores && line.folds.iter().any(|(_, fold)| fold.quick().is_some()) {
-            let ops = maker.ops.iter().map(|op| match *op {
-                Op::Fold(i, fold) => Op::Fold(i, quick(fold)),
-                op => op,
-            });
-            let folds = line.folds.iter().map(|&(result, fold)| (result, quick(fold)));
-            let ops: Vec<Op> = ops.collect();
-            line.quick = Some((Ops::new(&ops, held.clone())?, folds.collect()));
-        }
-        line.ops = Ops::new(&maker.ops, held)?;
-        let fits = line.operands.len() <= OPERANDS
-            && line.masks.len() <= OPERANDS
-            && line.accesses.len() <= MAX_PLACED
-            && line.tiles.len() <= RESULTS
-            && line.folds.len() <= RESULTS
-            && line.tiles.len() + line.folds.len() == results.len();
-        fits.then_some(line)
-    }
-}
-
-impl Maker<'_> {
-    fn add(&mut self, index: usize) -> Option<()> {
-        let inst = &self.members[index];
-        let link = inst.step.link()?;
-        for &slot in read(&link, inst) {
-            let rounded = self.narrow.contains_key(&slot);
-            // Rounded values are only stored.
-            if rounded && !matches!(link, Link::Store(_)) {
-                return None;
-            }
-        }
-        self.line.lines += match link {
-            Link::Each(..) | Link::Exponential(..) | Link::Arith(Arith::Div | Arith::DivInto) => 8,
-            _ => 2,
-        };
-        match link {
-            Link::Load(kind) => self.load(index, kind),
-            Link::Store(kind) => self.store(index, kind),
-            Link::Narrow(kind) => self.narrow(index, kind),
-            Link::Fold(fold) => self.fold(index, fold),
-            Link::Arith(arith) => self.arith(index, arith),
-            Link::Each(each, keeps) => self.each(index, each, keeps),
-            Link::Exponential(function, each) => {
-                self.bring(inst.ins[0])?;
-                self.ops.push(Op::Exponential(function, each));
-                self.finish(index, inst.outs[0], true)
-            }
-            Link::Select => {
-                let mask = self.operands.iter().position(|&slot| slot == inst.ins[0])?;
-                let mask = number(&mut self.line.masks, mask);
-                let (yes, no) = (self.place(inst.ins[1])?, self.place(inst.ins[2])?);
-                let dirty = self.values.get(&inst.ins[1])?.dirty | self.values.get(&inst.ins[2])?.dirty;
-                self.ops.push(Op::Choose(mask, yes, no));
-                self.finish(index, inst.outs[0], dirty)
-            }
-        }
-    }
-
-    fn load(&mut self, index: usize, kind: Kind) -> Option<()> {
-        let inst = &self.members[index];
-        // What lanes outside a mask are must be known outside.
-        let known = inst.ins.iter().all(|slot| self.operands.contains(slot));
-        let place = Source::Memory(self.access(index, kind)?);
-        let out = inst.outs[0];
-        known.then_some(())?;
-        self.define(index, out, Some(place), kind != Kind::F32);
-        if self.results.contains(&out) {
-            self.take(place);
-            self.last = Some(out);
-            self.finish(index, out, false)?;
-        }
-        Some(())
-    }
-
-    fn store(&mut self, index: usize, kind: Kind) -> Option<()> {
-        let from = self.members[index].ins[0];
-        let value = match self.narrow.get(&from) {
-            Some(&(value, to)) if to == kind => value,
-            None if kind == Kind::F32 => from,
-            _ => return None,
-        };
-        self.bring(value)?;
-        if kind == Kind::F32 {
-            self.clean(value)?;
-        }
-        self.used(index);
-        // A load that is still to be read might see what is stored.
-        let pending = |value: &Value| matches!(value.place, Some(Source::Memory(_))) && value.uses > 0;
-        if self.values.values().any(pending) {
-            return None;
-        }
-        let access = self.access(index, kind)?;
-        self.ops.push(Op::Store(access));
-        Some(())
-    }
-
-    fn narrow(&mut self, index: usize, kind: Kind) -> Option<()> {
-        let inst = &self.members[index];
-        let (from, out) = (inst.ins[0], inst.outs[0]);
-        if self.results.contains(&out) || self.place(from).is_none() {
-            return None;
-        }
-        self.narrow.insert(out, (from, kind));
-        // It is read when it is stored.
-        let uses = self.uses_after(index, out);
-        let value = self.values.get_mut(&from)?;
-        value.uses = (value.uses + uses).checked_sub(1)?;
-        Some(())
-    }
-
-    fn fold(&mut self, index: usize, fold: Fold) -> Option<()> {
-        let inst = &self.members[index];
-        self.bring(inst.ins[0])?;
-        self.used(index);
-        let result = self.results.iter().position(|&slot| slot == inst.outs[0])?;
-        self.ops.push(Op::Fold(self.line.folds.len(), fold));
-        self.line.folds.push((result, fold));
-        Some(())
-    }
-
-    fn arith(&mut self, index: usize, arith: Arith) -> Option<()> {
-        let inst = &self.members[index];
-        let (a, b) = (inst.ins[0], inst.ins[1]);
-        let swapped = self.last == Some(b) && self.last != Some(a);
-        let arith = match (arith, swapped) {
-            (Arith::Sub, true) => Arith::SubFrom,
-            (Arith::Div, true) => Arith::DivInto,
-            (arith, _) => arith,
-        };
-        let (first, second) = if swapped { (b, a) } else { (a, b) };
-        self.bring(first)?;
-        let other = self.place(second)?;
-        self.ops.push(Op::Arith(arith, other));
-        self.finish(index, inst.outs[0], true)
-    }
-
-    fn each(&mut self, index: usize, each: Loop<f32>, keeps: bool) -> Option<()> {
-        let inst = &self.members[index];
-        let count = inst.ins.len();
-        if count > ARGUMENTS {
-            return None;
-        }
-        for (i, &slot) in inst.ins.iter().enumerate() {
-            if keeps && self.values.get(&slot)?.dirty {
-                if self.last != Some(slot) {
-                    return None;
-                }
-                self.clean(slot)?;
-            }
-            let place = self.place(slot)?;
-            self.ops.push(Op::Argument(i, place));
-        }
-        self.ops.push(Op::Apply(each, count));
-        self.finish(index, inst.outs[0], false)
-    }
-
-    fn access(&mut self, member: usize, kind: Kind) -> Option<usize> {
-        let placed = self.members[member].step.placed()?;
-        let held = held(kind).filter(|_| placed.kind == kind)?;
-        self.line.accesses.push(Access { member, held, placed });
-        Some(self.line.accesses.len() - 1)
-    }
-
-    /// Where a value is now.
-    fn place(&mut self, slot: Slot) -> Option<Source> {
-        if self.last == Some(slot) {
-            return Some(Source::Last);
-        }
-        match self.values.get(&slot)?.place? {
-            Source::Operand(_) => {
-                let operand = self.operands.iter().position(|&own| own == slot)?;
-                Some(Source::Operand(number(&mut self.line.operands, operand)))
-            }
-            place => Some(place),
-        }
-    }
-
-    fn take(&mut self, place: Source) {
-        if place != Source::Last {
-            self.ops.push(Op::Take(place));
-        }
-    }
-
-    /// Makes a value the last one.
-    fn bring(&mut self, slot: Slot) -> Option<()> {
-        let place = self.place(slot)?;
-        self.take(place);
-        self.last = Some(slot);
-        Some(())
-    }
-
-    /// Gives the last value the canonical NaN.
-    fn clean(&mut self, slot: Slot) -> Option<()> {
-        let value = self.values.get_mut(&slot)?;
-        if value.dirty {
-            // Where else it is, it stays as it was.
-            if value.place.is_none() {
-                value.dirty = false;
-            }
-            self.ops.push(Op::Canonical);
-        }
-        Some(())
-    }
-
-    /// How often members behind this one read a value.
-    fn uses_after(&self, index: usize, slot: Slot) -> usize {
-        let later = self.members[index + 1..].iter();
-        let reads = later.filter_map(|member| Some((member.step.link()?, member)));
-        reads
-            .map(|(link, member)| read(&link, member).iter().filter(|&&s| s == slot).count())
-            .sum()
-    }
-
-    fn define(&mut self, index: usize, slot: Slot, place: Option<Source>, dirty: bool) {
-        let uses = self.uses_after(index, slot);
-        self.values.insert(slot, Value { place, dirty, uses });
-    }
-
-    /// A member has read what it reads.
-    fn used(&mut self, index: usize) {
-        let inst = &self.members[index];
-        let Some(link) = inst.step.link() else { return };
-        for slot in read(&link, inst) {
-            let slot = self.narrow.get(slot).map_or(slot, |(value, _)| value);
-            if let Some(value) = self.values.get_mut(slot) {
-                value.uses = value.uses.saturating_sub(1);
-            }
-        }
-    }
-
-    /// The last value is that of a new slot: saves it if it is read when another one is the last, and writes it if it is
-    /// a result.
-    fn finish(&mut self, index: usize, out: Slot, dirty: bool) -> Option<()> {
-        let is_load = self.values.get(&out).is_some_and(|value| value.place.is_some());
-        if !is_load {
-            self.used(index);
-            self.define(index, out, None, dirty);
-        }
-        self.last = Some(out);
-        let result = self.results.iter().position(|&slot| slot == out);
-        if result.is_some() {
-            self.clean(out)?;
-        }
-        if !is_load && self.is_read_later(index, out) {
-            let number = self.saved;
-            self.saved += 1;
-            (number < SAVED).then_some(())?;
-            self.ops.push(Op::Save(number));
-            self.values.get_mut(&out)?.place = Some(Source::Saved(number));
-        }
-        if let Some(result) = result {
-            self.ops.push(Op::Result(self.line.tiles.len()));
-            self.line.tiles.push(result);
-        }
-        Some(())
-    }
-
-    /// True if a value is read after another one has become the last.
-    fn is_read_later(&self, index: usize, slot: Slot) -> bool {
-        let mut names = vec![slot];
-        for (i, member) in self.members.iter().enumerate().skip(index + 1) {
-            let Some(link) = member.step.link() else {
-                return true;
-            };
-            let reads = read(&link, member).iter().any(|read| names.contains(read));
-            let stays = match link {
-                Link::Load(_) => !self.results.contains(&member.outs[0]),
-                Link::Narrow(_) if reads => {
-                    names.push(member.outs[0]);
-                    true
-                }
-                Link::Narrow(_) => true,
-                Link::Store(_) | Link::Fold(_) => reads,
-                _ => false,
-            };
-            if !stays {
-                return names.iter().any(|&name| self.uses_after(i, name) > 0);
-            }
-        }
-        false
-    }
+/// A chain as a straight line.
+#[derive(Debug, Default)]
+pub struct Line {
+    passes: Vec<Pass>,
+    accesses: Vec<Access>,
+    /// What is a number or a tile.
+    operands: Vec<Origin>,
+    /// Operands of the chain that are masks.
+    masks: Vec<usize>,
+    tiles: Vec<Made>,
+    /// How lanes are combined, and which result of the chain they are then, if they are one.
+    folds: Vec<(Option<usize>, Fold)>,
 }
 
 /// How a kind is held in a tensor.
@@ -468,7 +138,11 @@ impl Line {
 
     /// True if nothing but what it stores is left of it, and no operand but of places is in one of these slots.
     pub fn is_same_but_for(&self, members: &[Inst], inst: &Inst, slots: &[Slot]) -> bool {
-        let operands = self.operands.iter().chain(&self.masks).map(|&i| inst.ins[i]);
+        let outside = self.operands.iter().filter_map(|&origin| match origin {
+            Origin::Outside(i) => Some(i),
+            Origin::Fold(_) | Origin::Tile(_) => None,
+        });
+        let operands = outside.chain(self.masks.iter().copied()).map(|i| inst.ins[i]);
         let others = self.accesses.iter().filter(|access| access.placed.other);
         let others = others.map(|access| members[access.member].ins[0]);
         self.tiles.is_empty()
@@ -509,10 +183,13 @@ impl Line {
         if written.into_iter().any(|i| (0..rows.len()).any(|j| clash(i, j))) {
             return 0;
         }
-        let (part, alike) = self.part(inst, machine, lanes, windows, ranges);
+        // Nothing but what it stores is left of it.
+        let [pass] = &self.passes[..] else { return 0 };
+        let (part, alike) = self.part(inst, machine, lanes, (pass, windows, ranges));
         let mut operands = [Operand::Uniform(0.0, 0.0); OPERANDS];
         let operands = &mut operands[..self.operands.len()];
         for (operand, &of) in operands.iter_mut().zip(&self.operands) {
+            let Origin::Outside(of) = of else { return 0 };
             let Some(bits) = machine.frame.uniform(inst.ins[of]) else {
                 return 0;
             };
@@ -546,7 +223,7 @@ impl Line {
             std::mem::swap(&mut machine.frame.ahead, &mut ahead);
             let special = strip::run(
                 context.cpu,
-                &self.ops,
+                &pass.ops,
                 &mut Run {
                     lanes: part.clone(),
                     alike,
@@ -555,7 +232,7 @@ impl Line {
                     ranges,
                     results: &mut [],
                     folds: &mut [],
-                    ahead: (&mut ahead, self.lines),
+                    ahead: (&mut ahead, pass.lines),
                     specials: context.memory.specials,
                     scratch: &mut scratch,
                 },
@@ -601,69 +278,95 @@ impl Line {
             access.placed.begin(&members[access.member], machine, row);
         }
         machine.steps += members.len() as u64 - 1;
-        let (part, alike) = self.part(inst, machine, lanes, windows, ranges);
-        if part.is_empty() && alike == part.end {
-            return true;
-        }
         let mut ahead = std::mem::take(&mut machine.frame.ahead);
         let mut scratch = machine.strip.take().unwrap_or_default();
         let mut buffers: [Option<Taken>; ROOMS] = [const { None }; ROOMS];
-        for (buffer, &result) in buffers.iter_mut().zip(&self.tiles) {
-            *buffer = Some(machine.frame.take::<f32>(inst.outs[result], lanes));
+        for (buffer, made) in buffers.iter_mut().zip(&self.tiles) {
+            *buffer = Some(machine.frame.take::<f32>(made.slot(members, inst), lanes));
         }
         let mut operands = [Operand::Uniform(0.0, 0.0); ROOMS];
-        let operands = &mut operands[..self.operands.len()];
         for (operand, &of) in operands.iter_mut().zip(&self.operands) {
+            // What an earlier pass gives is filled in when it has.
+            let Origin::Outside(of) = of else { continue };
             *operand = match machine.frame.tile::<f32>(inst.ins[of], lanes) {
                 Tile::Uniform(x) => Operand::uniform(x),
                 Tile::Dense(tile) => Operand::Tile(tile),
             };
         }
-        let mut results: [&mut [f32]; ROOMS] = std::array::from_fn(|_| &mut [][..]);
-        for (result, buffer) in results.iter_mut().zip(buffers.iter_mut().flatten()) {
-            *result = buffer.lanes::<f32>(lanes);
-        }
-        let mut folds = [[0.0; PARTIALS]; ROOMS];
         let mut numbers = [0.0; ROOMS];
         let mut special = false;
-        let exactly = (&self.ops, &self.folds);
-        let quickly = self.quick.as_ref().map(|(ops, kinds)| (ops, kinds));
-        let mut run = Run {
-            lanes: part.clone(),
-            alike,
-            operands,
-            windows,
-            ranges,
-            results: &mut results[..self.tiles.len()],
-            folds: &mut folds[..self.folds.len()],
-            ahead: (&mut ahead, self.lines),
-            specials: machine.context.memory.specials,
-            scratch: &mut scratch,
-        };
-        for (ops, kinds) in quickly.into_iter().chain([exactly]) {
-            for (partials, (_, fold)) in run.folds.iter_mut().zip(kinds) {
-                *partials = fold.start();
+        for pass in &self.passes {
+            let (part, alike) = self.part(inst, machine, lanes, (pass, windows, ranges));
+            if part.is_empty() && alike == part.end {
+                continue;
             }
-            special = strip::run(machine.context.cpu, ops, &mut run);
-            let mut sure = true;
-            for ((number, (_, fold)), partials) in numbers.iter_mut().zip(kinds).zip(&*run.folds) {
-                *number = fold::of_partials(*fold, *partials);
-                sure &= fold::is_sure(*fold, *number);
+            let mut operands = operands;
+            let mut results: [&mut [f32]; ROOMS] = std::array::from_fn(|_| &mut [][..]);
+            let mut made: [&[f32]; ROOMS] = [&[]; ROOMS];
+            for (i, buffer) in buffers.iter_mut().flatten().enumerate().take(pass.tiles.end) {
+                match i.checked_sub(pass.tiles.start) {
+                    Some(own) => results[own] = buffer.lanes::<f32>(lanes),
+                    None => made[i] = buffer.lanes::<f32>(lanes),
+                }
             }
-            if sure {
-                break;
+            for (operand, &of) in operands.iter_mut().zip(&self.operands) {
+                match of {
+                    Origin::Outside(_) => {}
+                    Origin::Fold(i) => *operand = Operand::uniform(numbers[i]),
+                    // Of a later pass it is empty, and not named by this one.
+                    Origin::Tile(i) if i < pass.tiles.start => *operand = Operand::Tile(made[i]),
+                    Origin::Tile(_) => {}
+                }
+            }
+            let mut folds = [[0.0; PARTIALS]; ROOMS];
+            let kinds = &self.folds[pass.folds.clone()];
+            let numbers = &mut numbers[pass.folds.clone()];
+            let mut run = Run {
+                lanes: part,
+                alike,
+                operands: &operands[..self.operands.len()],
+                windows,
+                ranges,
+                results: &mut results[..pass.tiles.len()],
+                folds: &mut folds[..kinds.len()],
+                ahead: (&mut ahead, pass.lines),
+                specials: machine.context.memory.specials,
+                scratch: &mut scratch,
+            };
+            for (ops, is_quick) in pass
+                .quick
+                .iter()
+                .map(|ops| (ops, true))
+                .chain([(&pass.ops, false)])
+            {
+                let of = |fold: Fold| fold.quick().filter(|_| is_quick).unwrap_or(fold);
+                for (partials, (_, fold)) in run.folds.iter_mut().zip(kinds) {
+                    *partials = of(*fold).start();
+                }
+                special |= strip::run(machine.context.cpu, ops, &mut run);
+                let mut sure = true;
+                for ((number, (_, fold)), partials) in numbers.iter_mut().zip(kinds).zip(&*run.folds) {
+                    *number = fold::of_partials(of(*fold), *partials);
+                    sure &= fold::is_sure(of(*fold), *number);
+                }
+                if sure {
+                    break;
+                }
             }
         }
-        for (&result, buffer) in self.tiles.iter().zip(buffers) {
+        let (alike, _) = self.edges(inst, machine, lanes, (windows, ranges));
+        for (made, buffer) in self.tiles.iter().zip(buffers) {
             if let Some(buffer) = buffer {
-                machine.frame.put(inst.outs[result], buffer);
-                machine.frame.set_alike_from(inst.outs[result], part.end);
+                let slot = made.slot(members, inst);
+                machine.frame.put(slot, buffer);
+                machine.frame.set_alike_from(slot, alike);
             }
         }
         for (&(result, _), number) in self.folds.iter().zip(numbers) {
-            machine
-                .frame
-                .set_uniform(inst.outs[result], u64::from(number.to_bits()));
+            if let Some(result) = result {
+                let bits = u64::from(number.to_bits());
+                machine.frame.set_uniform(inst.outs[result], bits);
+            }
         }
         machine.frame.ahead = ahead;
         machine.strip = Some(scratch);
@@ -689,7 +392,10 @@ impl Line {
             let Some(row) = placed.row(member, machine) else {
                 return false;
             };
-            let mut earlier = self.accesses[..i].iter().zip(&*rows);
+            // What an earlier pass does, it has done.
+            let pass = self.passes.iter().map(|pass| pass.accesses.start);
+            let first = pass.take_while(|&first| first <= i).last().unwrap_or(0);
+            let mut earlier = self.accesses[first..i].iter().zip(&rows[first..i]);
             if earlier.any(|(other, at)| (placed.writes || other.placed.writes) && !row.is_apart(at)) {
                 return false;
             }
@@ -730,7 +436,7 @@ impl Line {
         true
     }
 
-    /// The lanes that are done, and up to which all that follow are alike: of what is only stored, those that are; else
+    /// The lanes that a pass does, and up to which all that follow are alike: of what is only stored, those that are; else
     /// up to the last one that differs from those behind it.
     #[inline]
     fn part(
@@ -738,23 +444,14 @@ impl Line {
         inst: &Inst,
         machine: &Machine<'_>,
         lanes: usize,
-        windows: &[Window<'_>],
-        ranges: &[(usize, usize)],
+        (pass, windows, ranges): (&Pass, &[Window<'_>], &[(usize, usize)]),
     ) -> (Range<usize>, usize) {
-        let accesses = || self.accesses.iter().zip(windows);
-        if !self.tiles.is_empty() || !self.folds.is_empty() {
-            let mut edge = accesses()
-                .map(|(_, window)| window.lanes().end)
-                .max()
-                .unwrap_or(0);
-            for &operand in &self.operands {
-                edge = edge.max(machine.frame.alike_from(inst.ins[operand]));
-            }
-            edge = ranges.iter().map(|range| range.1).fold(edge, usize::max);
-            return (0..edge.min(lanes).next_multiple_of(SHORT), lanes);
+        if !pass.tiles.is_empty() || !pass.folds.is_empty() {
+            let (edge, lanes) = self.edges(inst, machine, lanes, (windows, ranges));
+            return (0..edge, lanes);
         }
         let (mut first, mut last) = (lanes, 0);
-        for (access, window) in accesses() {
+        for (access, window) in self.accesses.iter().zip(windows) {
             if access.placed.writes && !window.lanes().is_empty() {
                 first = first.min(window.lanes().start);
                 last = last.max(window.lanes().end);
@@ -765,6 +462,26 @@ impl Line {
             true => (first / MOST * MOST..last, last),
             false => (0..0, 0),
         }
+    }
+
+    /// The lane from which on all are alike in what is read, up to a multiple of a strip, and how many lanes there are.
+    #[inline]
+    fn edges(
+        &self,
+        inst: &Inst,
+        machine: &Machine<'_>,
+        lanes: usize,
+        (windows, ranges): (&[Window<'_>], &[(usize, usize)]),
+    ) -> (usize, usize) {
+        let ends = windows.iter().map(|window| window.lanes().end);
+        let mut edge = ends.max().unwrap_or(0);
+        for &operand in &self.operands {
+            if let Origin::Outside(operand) = operand {
+                edge = edge.max(machine.frame.alike_from(inst.ins[operand]));
+            }
+        }
+        edge = ranges.iter().map(|range| range.1).fold(edge, usize::max);
+        (edge.min(lanes).next_multiple_of(SHORT), lanes)
     }
 }
 
