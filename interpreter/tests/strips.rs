@@ -246,6 +246,98 @@ fn strips_give_the_bits_of_single_operations() {
     }
 }
 
+/// What a kernel is lowered to.
+fn listing(text: &str, launch: &str) -> String {
+    let module = tilescope_ir::text::parse(&Source::new("k.ttir", text)).expect("TTIR");
+    let module = VerifiedModule::new(module).expect("verified");
+    let file = LaunchFile::parse(Source::new("k.launch.toml", launch)).expect("a launch file");
+    let function = file.find_kernel(0, &module).expect("a kernel");
+    let signature = [Signature::of(&module, function)];
+    let bound = file.bind(&signature, &Overrides::default()).expect("bound");
+    let prepared = Prepared::new(&module, function, &bound.launches[0], Options::default());
+    prepared.expect("prepared").listing()
+}
+
+/// Rows that are normalised where they are: what is stored in one pass was read in those before. A pass that reads it again behind
+/// a store, or more than a line has room for, makes lines of its own.
+#[test]
+fn passes_over_a_row_give_the_bits_of_single_operations() {
+    let splat = |from: &str, to: &str| format!("  {to} = tt.splat {from} : f32 -> tensor<LANESxf32>\n");
+    let softmax = reduce("%x", "%most", "maximumf")
+        + &splat("%most", "%mosts")
+        + &op("%d = arith.subf %x, %mosts")
+        + &op("%e = math.exp %d")
+        + &reduce("%e", "%r", "addf")
+        + &splat("%r", "%sums")
+        + &op("%y = arith.divf %e, %sums");
+    // Five folds and as many passes: one more than there is room for.
+    let mut many = splat("%s0", "%t0");
+    for i in 0..5 {
+        let next = i + 1;
+        many += &op(&format!("%v{i} = arith.subf %x, %t{i}"));
+        many += &reduce(&format!("%v{i}"), &format!("%f{i}"), ["addf", "maxnumf"][i % 2]);
+        many += &splat(&format!("%f{i}"), &format!("%t{next}"));
+    }
+    many += &op("%y = arith.addf %v1, %t5");
+    many += "  %r = arith.addf %f3, %f4 : f32\n";
+    let cases = [
+        (softmax.clone() + &op("%z = arith.mulf %y, %w"), "in 3 passes"),
+        // What is stored last was read and used before: from the tensor, and as a tile.
+        (softmax + &op("%z = arith.subf %e, %x"), "in 3 passes"),
+        (many + &op("%z = arith.mulf %v0, %w"), "passes"),
+    ];
+    for (i, (body, passes)) in cases.iter().enumerate() {
+        for (j, (lanes, columns)) in [(128, 128), (1024, 781), (256, 3), (512, 300)]
+            .into_iter()
+            .enumerate()
+        {
+            for in_place in [false, true] {
+                for dtype in ["f32", "f16"] {
+                    let mut text = kernel(dtype, lanes, "0xFF800000", body).replace(
+                        "0xFF800000>",
+                        match dtype {
+                            "f32" => "0xFF800000>",
+                            _ => "0xFC00>",
+                        },
+                    );
+                    if in_place {
+                        text = text.replace("tt.splat %yp :", "tt.splat %xp :");
+                    }
+                    let (of_x, of_y) = if in_place { ("inout", "in") } else { ("in", "out") };
+                    let launch = format!(
+                        "kernel = \"k.ttir\"\ngrid = [3]\n[args]\n\
+                         xp = {{ dtype = \"{dtype}\", shape = [3, {columns}], role = \"{of_x}\" }}\n\
+                         wp = {{ dtype = \"f32\", shape = [{columns}], role = \"in\" }}\n\
+                         yp = {{ dtype = \"{dtype}\", shape = [3, {columns}], role = \"{of_y}\" }}\n\
+                         zp = {{ dtype = \"f32\", shape = [3, {columns}], role = \"out\" }}\n\
+                         rp = {{ dtype = \"f32\", shape = [3], role = \"out\" }}\n\
+                         n = {columns}\ns0 = 1.5\n"
+                    );
+                    let options = Options {
+                        threads: Some(1),
+                        ..Options::default()
+                    };
+                    let stepping = Options {
+                        lowering: Lowering::Stepping,
+                        cpu: Cpu::SCALAR,
+                        ..options
+                    };
+                    if Cpu::detect().level() > CpuLevel::Scalar {
+                        let listing = listing(&text, &launch);
+                        assert!(listing.contains(passes), "{text}\n{listing}");
+                    }
+                    let seed = (i * 10 + j) as u64;
+                    let want = run(&text, &launch, seed, stepping);
+                    for cpu in CpuLevel::ALL.into_iter().filter_map(Cpu::at) {
+                        let got = run(&text, &launch, seed, Options { cpu, ..options });
+                        assert!(got == want, "{text}\n{launch}\non {}", cpu.level());
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// The greatest and the least of rows of numbers, of zeros of both signs, of infinities, and of NaN, quiet and signalling: mostly one
 /// instruction per vector, which tells neither zeros apart nor rows of NaN from those of infinities.
 #[test]

@@ -156,8 +156,12 @@ impl Step for Chain {
     }
 
     fn name(&self) -> String {
-        if self.line.is_some() {
-            return format!("Chain of {}, strip by strip,", self.code.insts.len());
+        if let Some(line) = &self.line {
+            let passes = match line.passes() {
+                1 => String::new(),
+                count => format!(" in {count} passes,"),
+            };
+            return format!("Chain of {}, strip by strip,{passes}", self.code.insts.len());
         }
         match self.lanes <= self.block {
             true => format!("Chain of {}, at once,", self.code.insts.len()),

@@ -136,6 +136,11 @@ impl Line {
         !self.folds.is_empty()
     }
 
+    /// How often it goes over the lanes.
+    pub fn passes(&self) -> usize {
+        self.passes.len()
+    }
+
     /// True if nothing but what it stores is left of it, and no operand but of places is in one of these slots.
     pub fn is_same_but_for(&self, members: &[Inst], inst: &Inst, slots: &[Slot]) -> bool {
         let outside = self.operands.iter().filter_map(|&origin| match origin {
