@@ -73,6 +73,31 @@ fn dot_has_the_bits_of_the_card() {
     assert_eq!(rows, 4);
 }
 
+/// Alone among numbers, wherever in a block of the product it is.
+#[test]
+fn a_single_nan_is_canonical() {
+    let shape = DotShape { m: 11, n: 93, k: 1 };
+    let (a, b) = (vec![1.0; shape.m], vec![2.0; shape.n]);
+    let (wide_a, wide_b) = (vec![1.0; shape.m], vec![2.0; shape.n]);
+    for (cpu, at) in levels()
+        .into_iter()
+        .flat_map(|cpu| (0..11 * 93).map(move |at| (cpu, at)))
+    {
+        let mut c = vec![1.0; shape.m * shape.n];
+        let mut want = vec![3f32.to_bits(); c.len()];
+        (c[at], want[at]) = (f32::from_bits(0xffa0_0001), f32::NAN.canonical().to_bits());
+        dot_f32(cpu, &a, &b, &mut c, shape);
+        let got: Vec<u32> = c.iter().map(|x| x.to_bits()).collect();
+        assert_eq!(got, want, "{at} on {:?}", cpu.level());
+        let mut c = vec![1.0; shape.m * shape.n];
+        let mut want = vec![3f64.to_bits(); c.len()];
+        (c[at], want[at]) = (-f64::NAN, f64::NAN.canonical().to_bits());
+        dot_f64(cpu, &wide_a, &wide_b, &mut c, shape);
+        let got: Vec<u64> = c.iter().map(|x| x.to_bits()).collect();
+        assert_eq!(got, want, "{at} on {:?}, f64", cpu.level());
+    }
+}
+
 #[test]
 fn a_narrow_accumulator_is_rounded_at_the_end() {
     // 2048 + 1 + 1 in f16 would stay 2048 if each step were rounded.

@@ -219,7 +219,12 @@ impl Fuser {
 
     /// Makes a chain of a group; one of several passes that cannot run strip by strip becomes several.
     fn join(&mut self, lowered: &mut Lowered, group: Group) {
-        if group.members.len() < 2 {
+        // Loads alone have nothing to pass on.
+        let loads_only = group
+            .members
+            .iter()
+            .all(|member| member.step.is_access() && member.step.effect() == Effect::Reads);
+        if group.members.len() < 2 || loads_only {
             self.out.extend(group.members);
             return;
         }

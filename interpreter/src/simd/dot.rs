@@ -10,14 +10,14 @@ use std::arch::x86_64::{
     _mm256_blendv_ps, _mm256_cmp_pd, _mm256_cmp_ps, _mm256_cmpgt_epi32, _mm256_cmpgt_epi64, _mm256_fmadd_pd,
     _mm256_fmadd_ps, _mm256_loadu_pd, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_madd_epi16,
     _mm256_maskload_epi32, _mm256_maskload_pd, _mm256_maskload_ps, _mm256_maskstore_epi32,
-    _mm256_maskstore_pd, _mm256_maskstore_ps, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_set1_pd,
-    _mm256_set1_ps, _mm256_setr_epi32, _mm256_setr_epi64x, _mm256_storeu_pd, _mm256_storeu_ps,
-    _mm256_storeu_si256, _mm512_add_epi32, _mm512_cmp_pd_mask, _mm512_cmp_ps_mask, _mm512_fmadd_pd,
-    _mm512_fmadd_ps, _mm512_loadu_pd, _mm512_loadu_ps, _mm512_loadu_si512, _mm512_madd_epi16,
-    _mm512_mask_mov_pd, _mm512_mask_mov_ps, _mm512_mask_storeu_epi32, _mm512_mask_storeu_pd,
-    _mm512_mask_storeu_ps, _mm512_maskz_loadu_epi32, _mm512_maskz_loadu_pd, _mm512_maskz_loadu_ps,
-    _mm512_set1_epi32, _mm512_set1_pd, _mm512_set1_ps, _mm512_storeu_pd, _mm512_storeu_ps,
-    _mm512_storeu_si512,
+    _mm256_maskstore_pd, _mm256_maskstore_ps, _mm256_movemask_pd, _mm256_movemask_ps, _mm256_set1_epi32,
+    _mm256_set1_epi64x, _mm256_set1_pd, _mm256_set1_ps, _mm256_setr_epi32, _mm256_setr_epi64x,
+    _mm256_storeu_pd, _mm256_storeu_ps, _mm256_storeu_si256, _mm512_add_epi32, _mm512_cmp_pd_mask,
+    _mm512_cmp_ps_mask, _mm512_fmadd_pd, _mm512_fmadd_ps, _mm512_loadu_pd, _mm512_loadu_ps,
+    _mm512_loadu_si512, _mm512_madd_epi16, _mm512_mask_mov_pd, _mm512_mask_mov_ps, _mm512_mask_storeu_epi32,
+    _mm512_mask_storeu_pd, _mm512_mask_storeu_ps, _mm512_maskz_loadu_epi32, _mm512_maskz_loadu_pd,
+    _mm512_maskz_loadu_ps, _mm512_set1_epi32, _mm512_set1_pd, _mm512_set1_ps, _mm512_storeu_pd,
+    _mm512_storeu_ps, _mm512_storeu_si512,
 };
 
 use crate::num::float::{CANONICAL_NAN, CANONICAL_NAN_F64};
@@ -40,6 +40,8 @@ trait Vector: Copy {
     unsafe fn fma(self, a: Self, b: Self) -> Self;
     /// NaN lanes replaced by the canonical NaN.
     unsafe fn canonical(self) -> Self;
+    /// Not 0 if a lane of either is NaN.
+    unsafe fn nan_or(self, other: Self) -> u32;
 }
 
 /// Implements [`Vector`] for a type of `std::arch`.
@@ -47,7 +49,8 @@ macro_rules! vector {
     ($t:ty, $element:ty, $lanes:literal, $splat:ident, $load:ident, $store:ident, $fma:ident,
      |$count:ident, $from:ident| $load_first:expr,
      |$value:ident, $count2:ident, $to:ident| $store_first:expr,
-     |$x:ident| $canonical:expr) => {
+     |$x:ident| $canonical:expr,
+     |$y:ident, $z:ident| $nan:expr) => {
         impl Vector for $t {
             type Element = $element;
             const LANES: usize = $lanes;
@@ -96,6 +99,14 @@ macro_rules! vector {
                 // SAFETY: the trait's.
                 unsafe { $canonical }
             }
+
+            #[inline(always)]
+            #[allow(unused_unsafe, reason = "integers have no NaN to look for")]
+            unsafe fn nan_or(self, $z: $t) -> u32 {
+                let $y = self;
+                // SAFETY: the trait's.
+                unsafe { $nan }
+            }
         }
     };
 }
@@ -139,7 +150,8 @@ vector!(
         x,
         _mm256_set1_ps(CANONICAL_NAN),
         _mm256_cmp_ps::<_CMP_UNORD_Q>(x, x)
-    )
+    ),
+    |x, y| _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_UNORD_Q>(x, y)) as u32
 );
 vector!(
     __m256d,
@@ -155,7 +167,8 @@ vector!(
         x,
         _mm256_set1_pd(CANONICAL_NAN_F64),
         _mm256_cmp_pd::<_CMP_UNORD_Q>(x, x)
-    )
+    ),
+    |x, y| _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_UNORD_Q>(x, y)) as u32
 );
 vector!(
     __m512,
@@ -171,7 +184,8 @@ vector!(
         x,
         _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(x, x),
         _mm512_set1_ps(CANONICAL_NAN)
-    )
+    ),
+    |x, y| _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(x, y).into()
 );
 vector!(
     __m512d,
@@ -187,7 +201,8 @@ vector!(
         x,
         _mm512_cmp_pd_mask::<_CMP_UNORD_Q>(x, x),
         _mm512_set1_pd(CANONICAL_NAN_F64)
-    )
+    ),
+    |x, y| _mm512_cmp_pd_mask::<_CMP_UNORD_Q>(x, y).into()
 );
 
 vector!(
@@ -200,7 +215,8 @@ vector!(
     add_products_8,
     |count, from| _mm256_maskload_epi32(from.cast::<i32>(), first_of_8(count)),
     |value, count, to| _mm256_maskstore_epi32(to.cast::<i32>(), first_of_8(count), value),
-    |x| x
+    |x| x,
+    |_x, _y| 0
 );
 vector!(
     __m512i,
@@ -212,7 +228,8 @@ vector!(
     add_products_16,
     |count, from| _mm512_maskz_loadu_epi32(((1u32 << count) - 1) as u16, from.cast::<i32>()),
     |value, count, to| _mm512_mask_storeu_epi32(to.cast::<i32>(), ((1u32 << count) - 1) as u16, value),
-    |x| x
+    |x| x,
+    |_x, _y| 0
 );
 
 /// The operations of integer vectors by the names that the macro takes.
@@ -306,9 +323,23 @@ unsafe fn tile<V: Vector, const ROWS: usize, const VECTORS: usize>(
                 }
             }
         }
+        // Comparisons take the place of multiplications: one for two vectors, and only a NaN leads to more.
+        let mut nan = 0;
+        for sums in &sums {
+            for j in (0..VECTORS).step_by(2) {
+                nan |= sums[j].nan_or(sums[(j + 1).min(VECTORS - 1)]);
+            }
+        }
+        if nan != 0 {
+            for i in 0..ROWS {
+                for j in 0..VECTORS {
+                    sums[i][j] = sums[i][j].canonical();
+                }
+            }
+        }
         for (i, sums) in sums.iter().enumerate() {
             for (j, sum) in sums.iter().enumerate() {
-                sum.canonical().store(c.add(i * of.n + j * V::LANES));
+                sum.store(c.add(i * of.n + j * V::LANES));
             }
         }
     }

@@ -120,7 +120,13 @@ impl Places {
 }
 
 /// Moves the accumulator to the result's slot, dense: by exchange where it is not read again.
-fn move_accumulator<T: Lane>(frame: &mut Frame, places: Places, lanes: usize) {
+fn move_accumulator<T: Lane>(frame: &mut Frame, cpu: Cpu, places: Places, lanes: usize) {
+    if let Some(bits) = frame.uniform(places.c) {
+        let mut buffer = frame.take::<T>(places.out, lanes);
+        cpu.update(buffer.lanes(lanes), |_| T::from_bits(bits));
+        frame.put(places.out, buffer);
+        return;
+    }
     // What is known by a formula keeps its lanes beside it: they are copied.
     if places.c_ends && !frame.is_symbolic(places.c) {
         frame.swap(places.c, places.out);
@@ -148,7 +154,7 @@ pub fn accumulate_f32(
         }
     };
     if kind == Kind::F32 {
-        move_accumulator::<f32>(frame, places, lanes);
+        move_accumulator::<f32>(frame, cpu, places, lanes);
         let mut buffer = frame.take::<f32>(places.out, lanes);
         product(frame, buffer.lanes(lanes));
         frame.put(places.out, buffer);
@@ -259,23 +265,24 @@ impl Step for Dot {
         ];
         match self.arithmetic {
             Arithmetic::F32 { a, b, c, tf32 } => {
-                let mut ready = [inst.ins[0], inst.ins[1]];
-                for (((from, room, lanes), kind), ready) in operands.into_iter().zip([a, b]).zip(&mut ready) {
+                let [of_a, of_b] = operands;
+                let mut ready = |(from, room, lanes): (Slot, Slot, usize), kind: Kind| {
                     if kind == Kind::F32 && !tf32 && frame.uniform(from).is_none() {
-                        continue;
+                        return from;
                     }
                     if kind == Kind::F32 && tf32 {
                         widen(frame, self.cpu, kind, from, room, lanes, cut_tf32);
                     } else {
                         widen(frame, self.cpu, kind, from, room, lanes, |x| x);
                     }
-                    *ready = room;
-                }
+                    room
+                };
+                let ready = [ready(of_a, a), ready(of_b, b)];
                 accumulate_f32(frame, self.cpu, self.batch, c, ready, places);
             }
             Arithmetic::F64 => {
                 let [a, b] = operands.map(|(from, room, lanes)| dense::<f64>(frame, from, room, lanes));
-                move_accumulator::<f64>(frame, places, lanes);
+                move_accumulator::<f64>(frame, self.cpu, places, lanes);
                 let mut buffer = frame.take::<f64>(places.out, lanes);
                 if let (Tile::Dense(a), Tile::Dense(b)) = (frame.tile(a, a_lanes), frame.tile(b, b_lanes)) {
                     let cpu = self.cpu;
@@ -287,7 +294,7 @@ impl Step for Dot {
             }
             Arithmetic::I32 => {
                 let [a, b] = operands.map(|(from, room, lanes)| dense::<u8>(frame, from, room, lanes));
-                move_accumulator::<u32>(frame, places, lanes);
+                move_accumulator::<u32>(frame, self.cpu, places, lanes);
                 let [a_pairs, b_pairs] = pairs(self.batch.shape);
                 let mut a_room = frame.take::<u32>(inst.outs[4], a_pairs);
                 let mut b_room = frame.take::<u32>(inst.outs[5], b_pairs);

@@ -186,9 +186,6 @@ ranked! {
     F8E5M2: u8 as i8, 0x7c, |x| x.0, |b| F8E5M2(b);
 }
 
-/// Extremes of a row that are looked for side by side: so no vector waits for the one before.
-const SIDE_BY_SIDE: usize = 64;
-
 /// The extremes: the operation on two lanes, the extreme of two ranks, where that begins, what a NaN counts as.
 macro_rules! extremes {
     ($($name:ident: $step:ident, $of_ranks:ident, $first:ident, $nan:ident;)*) => {$(
@@ -202,24 +199,15 @@ macro_rules! extremes {
             }
             #[inline(always)]
             fn row(row: &[T]) -> T {
-                let mut ranks = [T::$first; SIDE_BY_SIDE];
-                let (parts, rest) = row.as_chunks::<SIDE_BY_SIDE>();
+                // Ranks that stay in registers: nothing else is done with single ones.
+                let mut ranks = [T::$first; PARTIALS];
+                let (parts, _) = row.as_chunks::<PARTIALS>();
                 for part in parts {
-                    for i in 0..SIDE_BY_SIDE {
-                        ranks[i] = ranks[i].$of_ranks(part[i].rank(T::$nan));
+                    for (rank, x) in ranks.iter_mut().zip(part) {
+                        *rank = (*rank).$of_ranks(x.rank(T::$nan));
                     }
                 }
-                for (rank, x) in ranks.iter_mut().zip(rest) {
-                    *rank = (*rank).$of_ranks(x.rank(T::$nan));
-                }
-                let mut half = SIDE_BY_SIDE / 2;
-                while half > 0 {
-                    for i in 0..half {
-                        ranks[i] = ranks[i].$of_ranks(ranks[i + half]);
-                    }
-                    half /= 2;
-                }
-                T::of_rank(ranks[0])
+                T::of_rank(halved(ranks, |a, b| a.$of_ranks(b)))
             }
         }
     )*};

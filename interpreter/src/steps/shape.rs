@@ -10,6 +10,7 @@ use crate::kind::{Kind, Lane};
 use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
 use crate::optimise::formula::Rule;
+use crate::simd::FlatLoop;
 use crate::steps::symbolic;
 use crate::taint::{self, Births};
 use crate::tape::{Inst, Step};
@@ -239,6 +240,27 @@ struct Broadcast {
 }
 
 impl Broadcast {
+    /// Rows of one lane each, with the CPU's vectors; false if it is something else, and nothing was done.
+    fn run_rows(&self, inst: &Inst, machine: &mut Machine<'_>) -> bool {
+        let (kind, lanes, cpu) = (self.lanes.kind, inst.lanes as usize, machine.context.cpu);
+        let ([(rows, 1), (width, 0)], false) = (&self.lanes.how.dims[..], kind == Kind::Ptr) else {
+            return false;
+        };
+        let frame = &mut machine.frame;
+        if frame.uniform(inst.ins[0]).is_some() {
+            return false;
+        }
+        with_width!(kind, T => {
+            let mut buffer = frame.take::<T>(inst.outs[0], lanes);
+            if let Tile::Dense(from) = frame.tile::<T>(inst.ins[0], *rows) {
+                let (out, width) = (buffer.lanes(lanes), *width);
+                cpu.run(Rows { from, out, width });
+            }
+            frame.put(inst.outs[0], buffer);
+        });
+        true
+    }
+
     /// The lanes of a block of a chain.
     fn run_block(&self, inst: &Inst, machine: &mut Machine<'_>) {
         let (lanes, first, frame) = (machine.batch, machine.first, &mut machine.frame);
@@ -253,6 +275,26 @@ impl Broadcast {
             }
             frame.put(inst.outs[0], buffer);
         });
+    }
+}
+
+/// Each lane repeated along a row of the result.
+struct Rows<'a, T> {
+    from: &'a [T],
+    out: &'a mut [T],
+    width: usize,
+}
+
+impl<T: Copy> FlatLoop for Rows<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (row, x) in self.out.chunks_exact_mut(self.width).zip(self.from) {
+            for lane in row {
+                *lane = *x;
+            }
+        }
     }
 }
 
@@ -285,7 +327,10 @@ impl Step for Broadcast {
             return Ok(Flow::Next);
         }
         symbolic::flatten(inst, machine);
-        self.lanes.run(inst, machine)
+        if !self.run_rows(inst, machine) {
+            return self.lanes.run(inst, machine);
+        }
+        Ok(Flow::Next)
     }
 
     fn taint(&self, inst: &Inst, machine: &mut Machine<'_>) {

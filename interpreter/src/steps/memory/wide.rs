@@ -34,7 +34,11 @@ impl WideLoad {
     #[inline]
     fn rectangle(&self, inst: &Inst, machine: &Machine<'_>) -> Option<Rectangle> {
         let alike = !self.load.other || machine.frame.uniform(inst.ins[0]).is_some();
-        self.load.rectangle(inst, machine).filter(|_| alike)
+        // What was found is not moved once more: it would be read before it is all written.
+        match alike {
+            true => self.load.rectangle(inst, machine),
+            false => None,
+        }
     }
 
     #[inline]
