@@ -471,7 +471,8 @@ fn are_tiles(logs: &[(Who, Log)]) -> bool {
 
 /// True if strips lie one behind the other.
 fn are_in_a_row(logs: &[(Who, Log)]) -> bool {
-    let mut hulls: Vec<(u64, u64, u32, u32)> = Vec::new();
+    let strips = logs.iter().map(|(_, log)| log.strips.len()).sum();
+    let mut hulls: Vec<(u64, u64, u32, u32)> = Vec::with_capacity(strips);
     for (_, log) in logs {
         if log.cells.is_some() {
             return false;

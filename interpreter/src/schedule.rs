@@ -212,7 +212,7 @@ fn parallel(context: &Context<'_>, programs: Range<u64>, cut: &Cut, progress: &(
     let threads = rayon::current_num_threads().max(1) as u64;
     let least = context.tape.stretch.as_ref().map_or(1, |stretch| stretch.least);
     let next = AtomicU64::new(programs.start);
-    let ran: Mutex<Vec<(Sink, u64, bool)>> = Mutex::new(Vec::new());
+    let ran: Mutex<(Option<Sink>, u64, bool)> = Mutex::new((None, 0, false));
     let work = || {
         let mut machine = Machine::new(context);
         let (mut all, mut stopped) = (0, false);
@@ -224,7 +224,13 @@ fn parallel(context: &Context<'_>, programs: Range<u64>, cut: &Cut, progress: &(
         }
         atomic::flush(&mut machine);
         if let Ok(mut ran) = ran.lock() {
-            ran.push((machine.sink, all, stopped));
+            let (sink, programs, interrupted) = &mut *ran;
+            match sink {
+                Some(sink) => sink.merge(machine.sink),
+                None => *sink = Some(machine.sink),
+            }
+            *programs += all;
+            *interrupted |= stopped;
         }
     };
     let workers = threads.min(programs.end.saturating_sub(programs.start).div_ceil(least));
@@ -236,16 +242,7 @@ fn parallel(context: &Context<'_>, programs: Range<u64>, cut: &Cut, progress: &(
             work();
         }),
     }
-    let mut sink: Option<Sink> = None;
-    let (mut programs, mut interrupted) = (0, false);
-    for (own, done, stopped) in ran.into_inner().unwrap_or_default() {
-        match &mut sink {
-            Some(sink) => sink.merge(own),
-            None => sink = Some(own),
-        }
-        programs += done;
-        interrupted |= stopped;
-    }
+    let (sink, programs, interrupted) = ran.into_inner().unwrap_or_default();
     Ran {
         sink: sink.unwrap_or_else(|| Sink::new(&context.memory)),
         programs,
