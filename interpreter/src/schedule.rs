@@ -210,7 +210,12 @@ pub fn run_some(
 
 fn parallel(context: &Context<'_>, programs: Range<u64>, cut: &Cut, progress: &(dyn Fn(u64) + Sync)) -> Ran {
     let threads = rayon::current_num_threads().max(1) as u64;
-    let least = context.tape.stretch.as_ref().map_or(1, |stretch| stretch.least);
+    let count = programs.end.saturating_sub(programs.start);
+    let least = context
+        .tape
+        .stretch
+        .as_ref()
+        .map_or(1, |stretch| stretch.least(count));
     let next = AtomicU64::new(programs.start);
     let ran: Mutex<(Option<Sink>, u64, bool)> = Mutex::new((None, 0, false));
     let work = || {
@@ -233,7 +238,7 @@ fn parallel(context: &Context<'_>, programs: Range<u64>, cut: &Cut, progress: &(
             *interrupted |= stopped;
         }
     };
-    let workers = threads.min(programs.end.saturating_sub(programs.start).div_ceil(least));
+    let workers = threads.min(count.div_ceil(least));
     match workers {
         // Not worth waking another thread.
         0 | 1 => work(),
@@ -258,7 +263,7 @@ const MOST: u64 = 4096;
 /// The next programs that nobody took, fewer the fewer are left, but so many at least: so workers end together, whatever a program costs, and
 /// taking some costs nothing beside them.
 fn claim(next: &AtomicU64, end: u64, threads: u64, least: u64) -> Option<Range<u64>> {
-    let count = |first: u64| (end.saturating_sub(first) / (8 * threads)).clamp(least, MOST);
+    let count = |first: u64| (end.saturating_sub(first) / (8 * threads)).clamp(least.min(MOST), MOST);
     let taken = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |first| {
         (first < end).then(|| (first + count(first)).min(end))
     });

@@ -19,6 +19,9 @@ const MOST: u64 = 64;
 /// Lanes of programs that are taken at once, at least: to take some costs about as much as hundreds.
 const LEAST: u64 = 8192;
 
+/// Lanes, times light operations on each, that are done in about 15 µs: to wake a thread and to wait for it takes as much.
+const FEW: u64 = 1 << 19;
+
 /// How neighbouring programs of a kernel run as one.
 #[derive(Debug)]
 pub struct Stretch {
@@ -27,7 +30,9 @@ pub struct Stretch {
     /// Where the chain finds the number of the program along the first axis.
     number: Slot,
     /// Programs that are worth taking at once.
-    pub least: u64,
+    least: u64,
+    /// Programs that are done before another thread would have woken.
+    few: u64,
 }
 
 /// The chain that an instruction is, if it goes strip by strip.
@@ -53,9 +58,28 @@ impl Stretch {
             .filter(|number| number.0 == 0)
             .map(|number| number.1);
         let number = first.next()?;
-        let fits = ends && first.next().is_none() && line(inst)?.is_same_but_for(members, inst, &slots);
+        let line = line(inst)?;
+        let fits = ends && first.next().is_none() && line.is_same_but_for(members, inst, &slots);
         let least = (LEAST / (lanes as u64).max(1)).clamp(1, MOST);
-        fits.then_some(Stretch { chain, number, least })
+        let few = match Line::is_light(members) {
+            true => FEW / ((lanes * members.len()) as u64).max(1),
+            false => 0,
+        };
+        fits.then_some(Stretch {
+            chain,
+            number,
+            least,
+            few,
+        })
+    }
+
+    /// How many of so many programs are worth taking at once.
+    pub fn least(&self, programs: u64) -> u64 {
+        if programs <= self.few {
+            self.few
+        } else {
+            self.least
+        }
     }
 
     /// Runs up to `left` programs from the current one on, which has begun: for how many it did all, none if it is to be

@@ -160,10 +160,10 @@ fn what_one_program_does_wrong_is_found_in_it() {
         },
         // Enough of them for several workers, the last cut off.
         Case {
-            grid: "[300]",
-            len: 38300,
-            n: 38300,
-            nan: Some(217 * 128 + 5),
+            grid: "[1200]",
+            len: 153500,
+            n: 153500,
+            nan: Some(1117 * 128 + 5),
             found: &["nan-born"],
             ..PLAIN
         },

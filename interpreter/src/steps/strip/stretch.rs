@@ -1,17 +1,26 @@
 //! A straight line for neighbouring programs ([`crate::stretch`]): judged and noted once, and run as one where their lanes
 //! lie one behind the other.
 
-use super::{Access, Line};
+use super::{Access, Line, Link};
 use crate::frame::Slot;
 use crate::hunt;
 use crate::machine::Machine;
-use crate::simd::strip::{self, OPERANDS, Operand, Run, Window};
+use crate::simd::strip::{self, Arith, OPERANDS, Operand, Run, Window};
 use crate::steps::chain::MAX_PLACED;
 use crate::steps::memory::row::Row;
 use crate::tape::Inst;
 use std::ops::Range;
 
 impl Line {
+    /// True if instructions take about as long as what they read and write does to come and go.
+    pub fn is_light(members: &[Inst]) -> bool {
+        members.iter().all(|member| match member.step.link() {
+            Some(Link::Arith(arith)) => !matches!(arith, Arith::Div | Arith::DivInto),
+            Some(Link::Load(_) | Link::Store(_) | Link::Select | Link::Narrow(_)) => true,
+            _ => false,
+        })
+    }
+
     /// Runs it for up to `most` programs, from the current one on, whose number is in a slot: for how many, none if it is
     /// to be asked one by one.
     pub fn run_stretch(
