@@ -16,6 +16,7 @@ use crate::machine::Machine;
 use crate::ordered;
 use crate::poison::Poison;
 use crate::races::{Compare, Touch, Watch};
+use crate::simd::FlatLoop;
 use crate::sink::{AccessKind, Detail, Key};
 use crate::stored::StoredPointers;
 use crate::tape::{Order, Tape};
@@ -317,6 +318,23 @@ impl<'a> Stretches<'a> {
     }
 }
 
+/// How far the furthest of some pointers is from a base, and the bits that are in any.
+struct Reach<'a> {
+    pointers: &'a [u64],
+    base: u64,
+}
+
+impl FlatLoop for Reach<'_> {
+    type Output = (u64, u64);
+
+    #[inline(always)]
+    fn run(self) -> (u64, u64) {
+        self.pointers.iter().fold((0, 0), |(furthest, bits), &pointer| {
+            (pointer.wrapping_sub(self.base).max(furthest), bits | pointer)
+        })
+    }
+}
+
 /// A lane that breaks a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
@@ -406,11 +424,10 @@ impl Access {
         if !apart || !target.whole || (self.kind.writes() && !target.writable) {
             return None;
         }
-        let (mut furthest, mut low) = (0, 0);
-        for pointer in pointers {
-            furthest = furthest.max(pointer.wrapping_sub(target.base));
-            low |= pointer;
-        }
+        let (furthest, low) = machine.context.cpu.run(Reach {
+            pointers,
+            base: target.base,
+        });
         (furthest <= room && low & (elem - 1) == 0).then_some((target, pointers))
     }
 

@@ -163,7 +163,7 @@ impl Frame {
     /// A frame of `slots` slots, all zero.
     pub fn new(slots: usize) -> Frame {
         Frame {
-            slots: vec![SlotData::EMPTY; slots],
+            slots: std::iter::repeat_with(|| SlotData::EMPTY).take(slots).collect(),
             prepared: false,
             ahead: Ahead::default(),
         }

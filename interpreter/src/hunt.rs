@@ -17,11 +17,12 @@ use crate::machine::Machine;
 use crate::num::dot::DotShape;
 use crate::num::float::{Bf16, F8E4M3, F8E4M3B11Fnuz, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F16, StoredFloat};
 use crate::print;
-use crate::simd::FlatLoop;
+use crate::simd::{Cpu, FlatLoop};
 use crate::steps::dot::Batch;
 use crate::steps::memory::is_active;
 use crate::taint::{self, BirthDetail};
 use crate::tape::{Inst, Tape, What};
+use crate::with_width;
 use std::collections::BTreeSet;
 use tilescope_diagnostics::Check;
 use tilescope_ir::{Family, Function, Module, OpCode, OpId};
@@ -78,24 +79,47 @@ impl<T: Copy, F: Fn(T) -> bool> FlatLoop for Any<'_, T, F> {
     }
 }
 
+/// Bits that are all ones in a NaN or an infinity and in nothing else; none of kinds that are not looked at.
+fn exponent(kind: Kind) -> Option<u64> {
+    match kind {
+        Kind::F16 => Some(0x7c00),
+        Kind::Bf16 => Some(0x7f80),
+        Kind::F32 => Some(0x7f80_0000),
+        Kind::F64 => Some(0x7ff0_0000_0000_0000),
+        _ => None,
+    }
+}
+
+fn any_special<T: Lane>(cpu: Cpu, lanes: &[T], ones: u64) -> bool {
+    cpu.run(Any(lanes, |lane: T| lane.to_bits() & ones == ones))
+}
+
 /// True if a lane of a tile of floats is a NaN or an infinity.
 pub fn has_special(machine: &Machine<'_>, slot: Slot, kind: Kind, lanes: usize) -> bool {
-    macro_rules! scan {
-        ($t:ty, $ones:expr) => {{
-            let special = |bits: $t| bits & $ones == $ones;
-            match machine.frame.tile::<$t>(slot, lanes) {
-                Tile::Uniform(bits) => special(bits),
-                Tile::Dense(lanes) => machine.context.cpu.run(Any(lanes, special)),
-            }
-        }};
-    }
-    match kind {
-        Kind::F16 => scan!(u16, 0x7c00),
-        Kind::Bf16 => scan!(u16, 0x7f80),
-        Kind::F32 => scan!(u32, 0x7f80_0000),
-        Kind::F64 => scan!(u64, 0x7ff0_0000_0000_0000),
-        _ => false,
-    }
+    let Some(ones) = exponent(kind) else { return false };
+    with_width!(kind, T => match machine.frame.tile::<T>(slot, lanes) {
+        Tile::Uniform(lane) => lane.to_bits() & ones == ones,
+        Tile::Dense(lanes) => any_special(machine.context.cpu, lanes, ones),
+    })
+}
+
+/// The same of `count` neighbours in memory, from a byte of an allocation on.
+pub fn is_special_in_memory(
+    machine: &Machine<'_>,
+    allocation: usize,
+    offset: usize,
+    kind: Kind,
+    count: usize,
+) -> bool {
+    const ROOM: usize = 256;
+    let Some(ones) = exponent(kind) else { return false };
+    with_width!(kind, T => (0..count).step_by(ROOM).any(|first| {
+        let mut room = [T::from_bits(0); ROOM];
+        let lanes = &mut room[..ROOM.min(count - first)];
+        let shared = &machine.context.memory.shared;
+        shared.read(allocation, offset + first * size_of::<T>(), lanes);
+        any_special(machine.context.cpu, lanes, ones)
+    }))
 }
 
 /// Notes the program if an active lane that goes to memory is a NaN or an infinity.

@@ -208,12 +208,13 @@ impl<'r> Machine<'r> {
         }
     }
 
-    /// Goes on to a program that begins as the last one did, with nothing that goes along with lanes.
+    /// Goes on to a later program of the same row of the grid, which begins as this one did, with nothing that goes along
+    /// with lanes.
     #[inline]
-    pub fn follow(&mut self, linear: u64) {
-        self.program = self.place(linear);
-        self.linear = linear;
-        self.sink.begin(linear);
+    pub fn follow(&mut self, by: u64) {
+        self.program[0] += by as u32;
+        self.linear += by;
+        self.sink.begin(self.linear);
     }
 
     /// The program id of a linear number; without divisions if it follows the last one.

@@ -9,8 +9,10 @@
 //!
 //! Launches whose programs synchronise are judged while they run ([`crate::ordered`]).
 
-use crate::access::{Memory, Piece};
-use crate::analysis::pointees::{Storages, Touched};
+mod watch;
+
+pub use watch::{Watch, watched};
+
 use crate::frame::Tensor;
 use crate::tape::At;
 use std::collections::{BTreeMap, BTreeSet};
@@ -203,86 +205,6 @@ impl SharedCells {
     }
 }
 
-/// Which accesses of a launch are noted.
-#[derive(Debug, Default)]
-pub struct Watch {
-    /// The allocations.
-    pub watched: Storages,
-    cells: SharedCells,
-}
-
-impl Watch {
-    /// Notes accesses to these allocations.
-    pub fn new(watched: Storages) -> Watch {
-        Watch {
-            watched,
-            cells: SharedCells::default(),
-        }
-    }
-
-    /// Notes that a program touched a piece.
-    #[inline]
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "one call for every access, all of them at hand there"
-    )]
-    pub fn note(
-        &self,
-        memory: &Memory<'_>,
-        noted: &mut Noted,
-        elem: usize,
-        piece: Piece,
-        at: At,
-        touch: Touch,
-        program: u64,
-    ) {
-        if !self.watched.contains(piece.allocation) {
-            return;
-        }
-        let who = Who {
-            allocation: piece.allocation as u32,
-            tensor: piece.tensor,
-            at,
-            touch,
-            elem: elem as u32,
-        };
-        let (start, end) = (piece.offset as u64, (piece.offset + piece.count * elem) as u64);
-        let len = memory.spans[piece.allocation].1;
-        noted.add(who, start, end, program, &self.cells, len);
-    }
-}
-
-impl Watch {
-    /// Notes that a program touched `count` rows of `bytes` bytes, the first at a piece and one each `stride` bytes.
-    #[inline]
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "one call for every access, all of them at hand there"
-    )]
-    pub fn note_rows(
-        &self,
-        memory: &Memory<'_>,
-        noted: &mut Noted,
-        elem: usize,
-        first: Piece,
-        [count, stride]: [usize; 2],
-        at: At,
-        touch: Touch,
-        program: u64,
-    ) {
-        let who = Who {
-            allocation: first.allocation as u32,
-            tensor: first.tensor,
-            at,
-            touch,
-            elem: elem as u32,
-        };
-        let row = [first.offset, first.count * elem, stride].map(|n| n as u64);
-        let len = memory.spans[first.allocation].1;
-        noted.add_rows(who, row, count, program, &self.cells, len);
-    }
-}
-
 /// Bytes that several programs write, and whether one would write others than are there.
 #[derive(Debug, Default)]
 pub struct Compare {
@@ -338,14 +260,6 @@ impl Compare {
     pub fn is_equal(&self, allocation: usize) -> bool {
         self.flag(allocation)
             .is_none_or(|differs| !differs.load(Ordering::Relaxed))
-    }
-}
-
-/// The allocations whose accesses are to be noted: some program writes there, and another access may meet it.
-pub fn watched(touched: &Touched, programs: u64) -> Storages {
-    match programs {
-        0 | 1 => Storages::NONE,
-        _ => touched.stored.union(touched.updated.both(touched.loaded)),
     }
 }
 
@@ -408,6 +322,29 @@ impl Noted {
         }
     }
 
+    /// Notes that neighbouring programs touched runs of `bytes` bytes, the first from `start` on and one each `stride` bytes:
+    /// what [`add`](Noted::add) notes of them one by one.
+    pub fn add_even(
+        &mut self,
+        who: Who,
+        [start, bytes]: [u64; 2],
+        stride: i64,
+        programs: Range<u64>,
+        shared: &SharedCells,
+        len: u64,
+    ) {
+        let fits = programs.end < u64::from(NOBODY);
+        for (i, program) in (0..).zip(programs.clone()) {
+            let start = start.wrapping_add_signed(stride * i);
+            self.add(who, start, start + bytes, program, shared, len);
+            // A strip that ends with two of them goes on with all others.
+            let rest = (programs.end - program - 1) as u32;
+            if fits && i == 1 && self.log(who).go_on((stride, bytes), rest) {
+                return;
+            }
+        }
+    }
+
     #[inline]
     fn log(&mut self, who: Who) -> &mut Log {
         if self.logs.get(self.last).is_none_or(|log| log.0 != who) {
@@ -459,6 +396,17 @@ impl Noted {
 }
 
 impl Log {
+    /// Adds `more` runs behind the last two, if these are of a strip in which programs follow each other.
+    fn go_on(&mut self, (stride, len): (i64, u64), more: u32) -> bool {
+        let last = self.strips.last_mut().filter(|_| self.cells.is_none());
+        let fits =
+            |strip: &Strip| strip.count > 1 && (strip.stride, strip.step, strip.len) == (stride, 1, len);
+        last.filter(|strip| fits(strip)).is_some_and(|strip| {
+            strip.count += more;
+            true
+        })
+    }
+
     fn push(&mut self, strip: Strip, who: Who, shared: &SharedCells, len: u64) {
         self.strips.push(strip);
         if self.strips.len() > MANY {
@@ -523,7 +471,8 @@ fn are_tiles(logs: &[(Who, Log)]) -> bool {
 
 /// True if strips lie one behind the other.
 fn are_in_a_row(logs: &[(Who, Log)]) -> bool {
-    let mut hulls: Vec<(u64, u64, u32, u32)> = Vec::new();
+    let strips = logs.iter().map(|(_, log)| log.strips.len()).sum();
+    let mut hulls: Vec<(u64, u64, u32, u32)> = Vec::with_capacity(strips);
     for (_, log) in logs {
         if log.cells.is_some() {
             return false;

@@ -210,36 +210,46 @@ pub fn run_some(
 
 fn parallel(context: &Context<'_>, programs: Range<u64>, cut: &Cut, progress: &(dyn Fn(u64) + Sync)) -> Ran {
     let threads = rayon::current_num_threads().max(1) as u64;
+    let count = programs.end.saturating_sub(programs.start);
+    let least = context
+        .tape
+        .stretch
+        .as_ref()
+        .map_or(1, |stretch| stretch.least(count));
     let next = AtomicU64::new(programs.start);
-    let ran: Mutex<Vec<(Machine<'_>, u64, bool)>> = Mutex::new(Vec::new());
+    let ran: Mutex<(Option<Sink>, u64, bool)> = Mutex::new((None, 0, false));
     let work = || {
         let mut machine = Machine::new(context);
         let (mut all, mut stopped) = (0, false);
-        while let Some(chunk) = claim(&next, programs.end, threads).filter(|_| !stopped) {
+        while let Some(chunk) = claim(&next, programs.end, threads, least).filter(|_| !stopped) {
             let (done, by_limit) = run_chunk(&mut machine, chunk, cut);
             progress(done);
             all += done;
             stopped |= by_limit;
         }
+        atomic::flush(&mut machine);
         if let Ok(mut ran) = ran.lock() {
-            ran.push((machine, all, stopped));
+            let (sink, programs, interrupted) = &mut *ran;
+            match sink {
+                Some(sink) => sink.merge(machine.sink),
+                None => *sink = Some(machine.sink),
+            }
+            *programs += all;
+            *interrupted |= stopped;
         }
     };
-    let workers = threads.min(programs.end.saturating_sub(programs.start));
-    rayon::scope(|scope| {
-        (1..workers).for_each(|_| scope.spawn(|_| work()));
-        work();
-    });
-    let mut sink = Sink::new(&context.memory);
-    let (mut programs, mut interrupted) = (0, false);
-    for (mut machine, done, stopped) in ran.into_inner().unwrap_or_default() {
-        atomic::flush(&mut machine);
-        sink.merge(machine.sink);
-        programs += done;
-        interrupted |= stopped;
+    let workers = threads.min(count.div_ceil(least));
+    match workers {
+        // Not worth waking another thread.
+        0 | 1 => work(),
+        _ => rayon::scope(|scope| {
+            (1..workers).for_each(|_| scope.spawn(|_| work()));
+            work();
+        }),
     }
+    let (sink, programs, interrupted) = ran.into_inner().unwrap_or_default();
     Ran {
-        sink,
+        sink: sink.unwrap_or_else(|| Sink::new(&context.memory)),
         programs,
         interrupted,
         cut: false,
@@ -250,10 +260,10 @@ fn parallel(context: &Context<'_>, programs: Range<u64>, cut: &Cut, progress: &(
 /// Most programs that a worker takes at once.
 const MOST: u64 = 4096;
 
-/// The next programs that nobody took, fewer the fewer are left: so workers end together, whatever a program costs, and
+/// The next programs that nobody took, fewer the fewer are left, but so many at least: so workers end together, whatever a program costs, and
 /// taking some costs nothing beside them.
-fn claim(next: &AtomicU64, end: u64, threads: u64) -> Option<Range<u64>> {
-    let count = |first: u64| (end.saturating_sub(first) / (8 * threads)).clamp(1, MOST);
+fn claim(next: &AtomicU64, end: u64, threads: u64, least: u64) -> Option<Range<u64>> {
+    let count = |first: u64| (end.saturating_sub(first) / (8 * threads)).clamp(least.min(MOST), MOST);
     let taken = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |first| {
         (first < end).then(|| (first + count(first)).min(end))
     });

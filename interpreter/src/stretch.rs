@@ -3,8 +3,9 @@
 //! A program that is one chain from load to store (`idx = pid * BLOCK + arange(0, BLOCK)`, and so on) does little beside its
 //! lanes, but finding its place costs as much as some hundred of them. Its addresses and masks go up evenly with the
 //! program's number. So the rows of the first and the last program of a stretch tell that all between are beyond doubt,
-//! and each is the one before, so many bytes further on. What each program reads and writes is noted as ever: for it, in
-//! its order. Where a place is in doubt (the last programs, whose masks cut lanes off, say) programs run one by one.
+//! and each is the one before, so many bytes further on. What each program reads and writes is noted for it, for all of them
+//! at once. Where rows begin where the last program's end, all lanes are done as those of one program. Where a place is in
+//! doubt (the last programs, whose masks cut lanes off, say) the stretch ends, and programs run one by one.
 
 use crate::frame::Slot;
 use crate::machine::Machine;
@@ -15,6 +16,12 @@ use crate::tape::Inst;
 /// Programs of a stretch, at most: an interrupt waits for its end.
 const MOST: u64 = 64;
 
+/// Lanes of programs that are taken at once, at least: to take some costs about as much as hundreds.
+const LEAST: u64 = 8192;
+
+/// Lanes, times light operations on each, that are done in about 15 µs: to wake a thread and to wait for it takes as much.
+const FEW: u64 = 1 << 19;
+
 /// How neighbouring programs of a kernel run as one.
 #[derive(Debug)]
 pub struct Stretch {
@@ -22,6 +29,10 @@ pub struct Stretch {
     chain: usize,
     /// Where the chain finds the number of the program along the first axis.
     number: Slot,
+    /// Programs that are worth taking at once.
+    least: u64,
+    /// Programs that are done before another thread would have woken.
+    few: u64,
 }
 
 /// The chain that an instruction is, if it goes strip by strip.
@@ -39,7 +50,7 @@ impl Stretch {
         let numbers: Vec<(usize, Slot)> = insts.iter().map_while(axis).collect();
         let chain = numbers.len();
         let inst = insts.get(chain)?;
-        let members = &inst.step.chain()?.code.insts;
+        let (members, lanes) = (&inst.step.chain()?.code.insts, inst.step.chain()?.lanes);
         let ends = insts.get(chain + 1).is_some_and(|last| last.step.ends());
         let slots: Vec<Slot> = numbers.iter().map(|number| number.1).collect();
         let mut first = numbers
@@ -47,8 +58,28 @@ impl Stretch {
             .filter(|number| number.0 == 0)
             .map(|number| number.1);
         let number = first.next()?;
-        let fits = ends && first.next().is_none() && line(inst)?.is_same_but_for(members, inst, &slots);
-        fits.then_some(Stretch { chain, number })
+        let line = line(inst)?;
+        let fits = ends && first.next().is_none() && line.is_same_but_for(members, inst, &slots);
+        let least = (LEAST / (lanes as u64).max(1)).clamp(1, MOST);
+        let few = match Line::is_light(members) {
+            true => FEW / ((lanes * members.len()) as u64).max(1),
+            false => 0,
+        };
+        fits.then_some(Stretch {
+            chain,
+            number,
+            least,
+            few,
+        })
+    }
+
+    /// How many of so many programs are worth taking at once.
+    pub fn least(&self, programs: u64) -> u64 {
+        if programs <= self.few {
+            self.few
+        } else {
+            self.least
+        }
     }
 
     /// Runs up to `left` programs from the current one on, which has begun: for how many it did all, none if it is to be

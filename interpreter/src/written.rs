@@ -294,15 +294,14 @@ impl Written {
 
     fn tidy_up(&mut self) {
         self.ranges.sort_unstable();
-        let mut kept: Vec<(u64, u64)> = Vec::with_capacity(self.ranges.len().min(MANY));
-        for &(start, end) in &self.ranges {
-            match kept.last_mut() {
-                Some(last) if start <= last.1 => last.1 = last.1.max(end),
-                _ => kept.push((start, end)),
+        self.ranges.dedup_by(|next, last| {
+            let joins = next.0 <= last.1;
+            if joins {
+                last.1 = last.1.max(next.1);
             }
-        }
-        self.tidy = kept.len();
-        self.ranges = kept;
+            joins
+        });
+        self.tidy = self.ranges.len();
     }
 
     /// From ranges to bits.

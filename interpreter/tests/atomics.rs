@@ -296,10 +296,11 @@ fn lanes_of_one_element_merge_and_faulty_ones_do_not() {
         ("umax", 1, |a, b| (a as u32).max(b as u32) as i32),
         ("umin", -1, |a, b| (a as u32).min(b as u32) as i32),
     ];
-    let x: Vec<i32> = (0..4096)
-        .map(|i: i32| (i * 31 % 1001 - 500) | 1 << (i % 13))
-        .collect();
-    for (kind, before, new) in kinds {
+    let x = |i: i32| (i * 31 % 1001 - 500) | 1 << (i % 13);
+    // Of both signs, or of one.
+    let signs: [fn(i32) -> i32; 3] = [|x| x, |x| x | i32::MIN, |x| x & i32::MAX];
+    for ((kind, before, new), sign) in kinds.into_iter().flat_map(|kind| signs.map(|sign| (kind, sign))) {
+        let x: Vec<i32> = (0..4096).map(x).map(sign).collect();
         let ran = Bench::new("%x: !tt.ptr<i32>, %y: !tt.ptr<i32>", &scatter("i32", kind), 64)
             .tensor_as("x", Dtype::I32, Role::In, &[4096], &x)
             .tensor("y", Dtype::I32, &[before; 5])

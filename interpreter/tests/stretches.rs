@@ -158,6 +158,15 @@ fn what_one_program_does_wrong_is_found_in_it() {
             births: true,
             ..PLAIN
         },
+        // Enough of them for several workers, the last cut off.
+        Case {
+            grid: "[1200]",
+            len: 153500,
+            n: 153500,
+            nan: Some(1117 * 128 + 5),
+            found: &["nan-born"],
+            ..PLAIN
+        },
         // All read the same row of `y`, or one that goes the other way.
         Case {
             from: "arith.addi %row, %row",

@@ -130,6 +130,47 @@ fn blocks_of_neighbouring_programs_are_one_strip() {
 }
 
 #[test]
+fn programs_noted_at_once_are_as_noted_one_by_one() {
+    let shared = SharedCells::default();
+    for (stride, bytes, count) in [
+        (8, 8, 9),
+        (4, 8, 3),
+        (0, 8, 5),
+        (-16, 8, 4),
+        (8, 8, 1),
+        (24, 8, 2),
+    ] {
+        for first in [0u64, 6, 7, u64::from(u32::MAX) - 3] {
+            let (mut at_once, mut by_one) = (Noted::default(), Noted::default());
+            for noted in [&mut at_once, &mut by_one] {
+                // What is there goes on, or does not.
+                noted.add(who(1, Touch::Write), 48, 56, 5, &shared, 1000);
+                noted.add(who(1, Touch::Write), 56, 64, 6, &shared, 1000);
+            }
+            let programs = first..first + count;
+            at_once.add_even(
+                who(1, Touch::Write),
+                [64, bytes],
+                stride,
+                programs.clone(),
+                &shared,
+                1000,
+            );
+            for (i, program) in (0..).zip(programs) {
+                let start = 64u64.wrapping_add_signed(stride * i);
+                by_one.add(who(1, Touch::Write), start, start + bytes, program, &shared, 1000);
+            }
+            let strips = |noted: &Noted| noted.logs[0].1.strips.clone();
+            assert_eq!(
+                strips(&at_once),
+                strips(&by_one),
+                "{stride} {bytes} {count} {first}"
+            );
+        }
+    }
+}
+
+#[test]
 fn only_what_several_programs_write_is_compared_until_it_differs() {
     let compare = Compare::new(vec![(1, 8, 16), (1, 20, 24), (3, 0, 4)]);
     let wanted = |allocation, bytes| {

@@ -172,9 +172,9 @@ impl<'a> Window<'a> {
         self.first..self.last
     }
 
-    /// The same lanes at another place.
-    pub fn at<'b>(&self, span: Span<'b>, stream: bool) -> Window<'b> {
-        Window::new(span, self.held, self.first..self.last, self.other, stream)
+    /// Such lanes at another place.
+    pub fn at<'b>(&self, span: Span<'b>, lanes: Range<usize>, stream: bool) -> Window<'b> {
+        Window::new(span, self.held, lanes, self.other, stream)
     }
 }
 

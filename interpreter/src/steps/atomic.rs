@@ -19,7 +19,7 @@ mod poll;
 use self::poll::{BeginPoll, Poll};
 use crate::access::{self, Access, Piece};
 use crate::exact;
-use crate::frame::{Provenance, Slot, Tensor};
+use crate::frame::{Provenance, Slot, Tensor, Tile};
 use crate::hunt;
 use crate::kind::{Kind, Lane};
 use crate::lanes::Signless;
@@ -114,23 +114,37 @@ const MAX_GATHERED: usize = 1 << 14;
 pub struct Gathered {
     /// The instruction and the allocation; none while nothing is gathered.
     of: Option<(At, usize)>,
-    /// Per element, the operand that stands for all so far.
+    /// Per element, as wide as it, the operand that stands for all so far: to begin with, the one that changes nothing.
     operands: Vec<u64>,
     /// Per element, whether there was one.
     touched: Vec<bool>,
-    /// Applies one element's: allocation, byte offset, operand.
-    apply: Option<fn(&access::Memory<'_>, usize, usize, u64)>,
+    /// Applies all: allocation, operands.
+    apply: Option<fn(&access::Memory<'_>, usize, &[u64])>,
+    /// Bytes of an element.
     bytes: usize,
 }
 
 impl Gathered {
     /// Begins to gather; what was gathered before must be flushed.
-    fn begin(&mut self, at: At, allocation: usize, elements: usize) {
+    fn begin<T: Lane, M: Merging<T>>(&mut self, at: At, allocation: usize, elements: usize) {
         self.of = Some((at, allocation));
         self.operands.clear();
-        self.operands.resize(elements, 0);
+        self.operands
+            .resize((elements * size_of::<T>()).div_ceil(size_of::<u64>()), 0);
+        bytemuck::cast_slice_mut(&mut self.operands).fill(M::NEUTRAL.of::<T>());
         self.touched.clear();
         self.touched.resize(elements, false);
+        self.bytes = size_of::<T>();
+        self.apply = Some(|memory, allocation, operands| {
+            let operands: &[T] = bytemuck::cast_slice(operands);
+            for (element, &operand) in operands.iter().enumerate() {
+                if operand != M::NEUTRAL.of::<T>() {
+                    let new = |old| M::merged(T::from_bits(old), operand).to_bits();
+                    let (offset, size) = (element * size_of::<T>(), size_of::<T>());
+                    memory.shared.update(allocation, offset, size, new);
+                }
+            }
+        });
     }
 
     /// True if something is gathered for an allocation.
@@ -145,17 +159,15 @@ pub fn flush(machine: &mut Machine<'_>) {
         return;
     };
     let (gathered, size) = (&machine.gathered, machine.gathered.bytes);
-    for (element, &operand) in gathered.operands.iter().enumerate() {
-        if gathered.touched[element] {
-            apply(&machine.context.memory, allocation, element * size, operand);
-            let piece = Piece {
-                lane: 0,
-                count: 1,
-                allocation,
-                tensor: 0,
-                offset: element * size,
-            };
-            log(&mut machine.sink.written, piece, size);
+    apply(&machine.context.memory, allocation, &gathered.operands);
+    if let Some(Some(log)) = machine.sink.written.get_mut(allocation) {
+        for (element, _) in gathered
+            .touched
+            .iter()
+            .enumerate()
+            .filter(|(_, touched)| **touched)
+        {
+            log.add((element * size) as u64, ((element + 1) * size) as u64);
         }
     }
 }
@@ -187,8 +199,34 @@ pub fn flush_before_tensor(machine: &mut Machine<'_>, tensor: Tensor) {
     }
 }
 
+/// The operand of an update that changes nothing.
+#[derive(Debug, Clone, Copy)]
+enum Neutral {
+    Zero,
+    Ones,
+    /// The least signed number.
+    Least,
+    /// The greatest signed number.
+    Greatest,
+}
+
+impl Neutral {
+    #[inline(always)]
+    fn of<T: Lane>(self) -> T {
+        let sign = 1 << (8 * size_of::<T>() - 1);
+        T::from_bits(match self {
+            Neutral::Zero => 0,
+            Neutral::Ones => u64::MAX,
+            Neutral::Least => sign,
+            Neutral::Greatest => sign - 1,
+        })
+    }
+}
+
 /// An update that may be applied to operands first: `merged(merged(x, a), b)` is `merged(x, merged(a, b))`.
 trait Merging<T> {
+    const NEUTRAL: Neutral;
+
     fn merged(a: T, b: T) -> T;
 }
 
@@ -209,34 +247,33 @@ fn merge<T: Lane, M: Merging<T>>(machine: &mut Machine<'_>, access: Access, oper
     if elements > MAX_GATHERED {
         return false;
     }
-    let of = Some((machine.at, target.allocation));
-    if machine.gathered.of != of {
+    if machine.gathered.of != Some((machine.at, target.allocation)) {
         flush(machine);
-        machine.gathered.begin(machine.at, target.allocation, elements);
-        machine.gathered.bytes = size;
-        machine.gathered.apply = Some(|memory, allocation, offset, operand| {
-            let new = |old| M::merged(T::from_bits(old), T::from_bits(operand)).to_bits();
-            memory.shared.update(allocation, offset, size_of::<T>(), new);
-        });
+        machine
+            .gathered
+            .begin::<T, M>(machine.at, target.allocation, elements);
     }
     let mut gathered = std::mem::take(&mut machine.gathered);
+    let so_far: &mut [T] = bytemuck::cast_slice_mut(&mut gathered.operands);
+    let (so_far, touched) = (&mut so_far[..elements], &mut gathered.touched[..elements]);
     let mut add = |element: usize, operand: T| {
-        let before = &mut gathered.operands[element];
-        *before = match gathered.touched[element] {
-            true => M::merged(T::from_bits(*before), operand).to_bits(),
-            false => operand.to_bits(),
-        };
-        gathered.touched[element] = true;
+        so_far[element] = M::merged(so_far[element], operand);
+        touched[element] = true;
     };
     let operands = machine.frame.tile::<T>(operand, access.lanes);
     let mut faults = Vec::new();
-    match access.scattered(machine) {
-        Some((target, pointers)) => {
-            for (lane, pointer) in pointers.iter().enumerate() {
-                add((pointer - target.base) as usize / size, operands.lane(lane));
+    match (access.scattered(machine), operands) {
+        (Some((target, pointers)), Tile::Uniform(operand)) => {
+            for pointer in pointers {
+                add((pointer - target.base) as usize / size, operand);
             }
         }
-        None => {
+        (Some((target, pointers)), Tile::Dense(operands)) => {
+            for (pointer, &operand) in pointers.iter().zip(operands) {
+                add((pointer - target.base) as usize / size, operand);
+            }
+        }
+        (None, operands) => {
             faults = access.checked(machine, |_, piece| {
                 for i in 0..piece.count {
                     add(piece.offset / size + i, operands.lane(piece.lane + i));
@@ -275,9 +312,11 @@ macro_rules! by {
 
 /// The same, of an update that merges.
 macro_rules! merging {
-    ($T:ty, $new:ident) => {{
+    ($T:ty, $new:ident, $neutral:ident) => {{
         struct M;
         impl<T: Signless> Merging<T> for M {
+            const NEUTRAL: Neutral = Neutral::$neutral;
+
             #[inline(always)]
             fn merged(a: T, b: T) -> T {
                 a.$new(b)
@@ -304,14 +343,14 @@ macro_rules! merging {
 
 fn integer<T: Signless>(kind: RmwKind) -> Option<Update> {
     match kind {
-        RmwKind::And => merging!(T, and),
-        RmwKind::Or => merging!(T, or),
-        RmwKind::Xor => merging!(T, xor),
-        RmwKind::Add => merging!(T, add),
-        RmwKind::Max => merging!(T, max_signed),
-        RmwKind::Min => merging!(T, min_signed),
-        RmwKind::Umax => merging!(T, max_unsigned),
-        RmwKind::Umin => merging!(T, min_unsigned),
+        RmwKind::And => merging!(T, and, Ones),
+        RmwKind::Or => merging!(T, or, Zero),
+        RmwKind::Xor => merging!(T, xor, Zero),
+        RmwKind::Add => merging!(T, add, Zero),
+        RmwKind::Max => merging!(T, max_signed, Least),
+        RmwKind::Min => merging!(T, min_signed, Greatest),
+        RmwKind::Umax => merging!(T, max_unsigned, Zero),
+        RmwKind::Umin => merging!(T, min_unsigned, Ones),
         RmwKind::Fadd | RmwKind::Xchg => None,
     }
 }
@@ -719,4 +758,18 @@ pub fn atomic_poll(lower: &mut Lower<'_>, function: &Function, op: OpId) -> Resu
     lower.emit(Poll { elem, again, orders }, ins, state, lanes);
     lower.jumps_to(again);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neutral_operands_are_as_wide_as_the_element() {
+        assert_eq!(Neutral::Ones.of::<u16>(), u16::MAX);
+        assert_eq!(Neutral::Least.of::<u8>() as i8, i8::MIN);
+        assert_eq!(Neutral::Greatest.of::<u32>() as i32, i32::MAX);
+        assert_eq!(Neutral::Least.of::<u64>() as i64, i64::MIN);
+        assert_eq!(Neutral::Greatest.of::<u64>() as i64, i64::MAX);
+    }
 }

@@ -7,6 +7,7 @@
 //! lanes is told from tiles; where a mask is no interval or an access no row, the chain runs as it would without.
 
 mod making;
+mod stretch;
 
 use crate::frame::{Form, Slot, Taken, Tile};
 use crate::kind::Kind;
@@ -153,102 +154,6 @@ impl Line {
         self.tiles.is_empty()
             && self.folds.is_empty()
             && !operands.chain(others).any(|slot| slots.contains(&slot))
-    }
-
-    /// Runs it for up to `most` programs, from the current one on, whose number is in a slot: for how many, none if it is
-    /// to be asked one by one.
-    pub fn run_stretch(
-        &self,
-        members: &[Inst],
-        inst: &Inst,
-        machine: &mut Machine<'_>,
-        (lanes, scalar, most): (usize, Slot, u64),
-    ) -> u64 {
-        let context = machine.context;
-        let mut rows = [Row::EMPTY; MAX_PLACED];
-        let rows = &mut rows[..self.accesses.len()];
-        let mut windows = [Window::EMPTY; MAX_PLACED];
-        let windows = &mut windows[..self.accesses.len()];
-        let mut ranges = [(0, 0); OPERANDS];
-        let ranges = &mut ranges[..self.masks.len()];
-        if !self.windows(members, machine, rows, windows) || !self.ranges(inst, machine, lanes, ranges) {
-            return 0;
-        }
-        let mut steps = [0; MAX_PLACED];
-        for ((step, access), row) in steps.iter_mut().zip(&self.accesses).zip(&*rows) {
-            let member = &members[access.member];
-            match access.placed.step(member, machine, row, scalar, most - 1) {
-                Some(found) => *step = found,
-                None => return 0,
-            }
-        }
-        // Rows of one allocation must stay as they are to each other.
-        let clash = |i: usize, j: usize| rows[i].allocation == rows[j].allocation && steps[i] != steps[j];
-        let written = (0..rows.len()).filter(|&i| self.accesses[i].placed.writes);
-        if written.into_iter().any(|i| (0..rows.len()).any(|j| clash(i, j))) {
-            return 0;
-        }
-        // Nothing but what it stores is left of it.
-        let [pass] = &self.passes[..] else { return 0 };
-        let (part, alike) = self.part(inst, machine, lanes, (pass, windows, ranges));
-        let mut operands = [Operand::Uniform(0.0, 0.0); OPERANDS];
-        let operands = &mut operands[..self.operands.len()];
-        for (operand, &of) in operands.iter_mut().zip(&self.operands) {
-            let Origin::Outside(of) = of else { return 0 };
-            let Some(bits) = machine.frame.uniform(inst.ins[of]) else {
-                return 0;
-            };
-            *operand = Operand::uniform(f32::from_bits(bits as u32));
-        }
-        let mut ahead = std::mem::take(&mut machine.frame.ahead);
-        let mut scratch = machine.strip.take().unwrap_or_default();
-        let first = machine.linear;
-        for program in first..first + most {
-            if program > first {
-                machine.follow(program);
-                for (i, access) in self.accesses.iter().enumerate() {
-                    rows[i] = rows[i].shifted(steps[i]);
-                    let Some(span) =
-                        context
-                            .memory
-                            .shared
-                            .span(rows[i].allocation, rows[i].offset, rows[i].bytes())
-                    else {
-                        continue;
-                    };
-                    let streams = access.placed.writes
-                        && context.memory.shared.streams(rows[i].allocation, rows[i].bytes());
-                    windows[i] = windows[i].at(span, streams);
-                }
-            }
-            std::mem::swap(&mut machine.frame.ahead, &mut ahead);
-            for (access, row) in self.accesses.iter().zip(&*rows) {
-                access.placed.begin(&members[access.member], machine, row);
-            }
-            std::mem::swap(&mut machine.frame.ahead, &mut ahead);
-            let special = strip::run(
-                context.cpu,
-                &pass.ops,
-                &mut Run {
-                    lanes: part.clone(),
-                    alike,
-                    operands,
-                    windows,
-                    ranges,
-                    results: &mut [],
-                    folds: &mut [],
-                    ahead: (&mut ahead, pass.lines),
-                    specials: context.memory.specials,
-                    scratch: &mut scratch,
-                },
-            );
-            if special {
-                machine.sink.suspects.add(program);
-            }
-        }
-        machine.frame.ahead = ahead;
-        machine.strip = Some(scratch);
-        most
     }
 
     /// Runs it, if places and masks allow it: what the chain would do otherwise, with the same bits.

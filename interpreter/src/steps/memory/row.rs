@@ -50,6 +50,15 @@ impl Row {
         }
     }
 
+    /// So many rows of all lanes of a tile, one behind the other.
+    #[inline(always)]
+    pub fn repeated(&self, times: usize) -> Row {
+        Row {
+            last: self.first + (self.last - self.first) * times,
+            ..*self
+        }
+    }
+
     /// As [`super::placed::Reach::is_apart`].
     #[inline]
     pub fn is_apart(&self, other: &Row) -> bool {
@@ -100,54 +109,81 @@ impl Placed {
     }
 
     /// How many bytes it is from a row to that of the next program, where `scalar` has the program's number and goes up by
-    /// one `more` times; none unless all of those rows are beyond doubt, with the same lanes.
+    /// one up to `most` times, and how often all of those rows are beyond doubt, with the same lanes; none if never.
     pub fn step(
         &self,
         inst: &Inst,
         machine: &Machine<'_>,
         row: &Row,
         scalar: Slot,
-        more: u64,
-    ) -> Option<i64> {
-        let more = i64::try_from(more).ok()?;
+        most: u64,
+    ) -> Option<(i64, u64)> {
+        let mut more = i64::try_from(most).ok()?;
         for mask in &self.place.masks {
             let step = mask.value.factor(inst, scalar);
             if step != 0 {
                 // Between two numbers of programs at which all lanes are active there is none at which one is not.
-                let value = mask.value.now(inst, &machine.frame);
-                let last = value.checked_add(step.checked_mul(more)?)?;
-                value.max(last).checked_add(mask.reach).filter(|&high| high < 0)?;
+                let high = mask.value.now(inst, &machine.frame).checked_add(mask.reach)?;
+                more = more.min(times(high, step, -1)?);
             }
         }
         let step = self.place.value.factor(inst, scalar);
         let target = machine.context.memory.target(self.place.tensor)?;
-        let first = i64::try_from(row.offset).ok()?;
-        let last = first.checked_add(step.checked_mul(more)?)?;
         let room = i64::try_from(target.len)
             .ok()?
             .checked_sub(i64::try_from(row.bytes()).ok()?)?;
-        let fine = (0..=room).contains(&last) && step % row.elem as i64 == 0 && row.bytes() > 0;
-        fine.then_some(step)
+        let first = i64::try_from(row.offset).ok()?;
+        // Down to the first byte is up to nothing.
+        let inside = match step {
+            0.. => times(first, step, room)?,
+            _ => times(first.checked_neg()?, step.checked_neg()?, 0)?,
+        };
+        more = more.min(inside);
+        let fine = more > 0 && step % row.elem as i64 == 0 && row.bytes() > 0;
+        fine.then_some((step, more as u64))
     }
 
     /// What is to be known of the access before its lanes are done.
     #[inline]
     pub fn begin(&self, inst: &Inst, machine: &mut Machine<'_>, row: &Row) {
+        self.note(inst, machine, row, (0, 1));
+        self.expect(inst, machine, row);
+    }
+
+    /// Notes that the row will be read.
+    #[inline]
+    pub fn expect(&self, inst: &Inst, machine: &mut Machine<'_>, row: &Row) {
+        if !self.writes {
+            machine.expect(inst.at, row.allocation, row.offset, row.bytes());
+        }
+    }
+
+    /// Notes that the row is touched, and those of the next programs, one each `step` bytes: `count` in all.
+    #[inline(always)]
+    pub fn note(&self, inst: &Inst, machine: &mut Machine<'_>, row: &Row, (step, count): (i64, u64)) {
         atomic::flush_before_tensor(machine, self.place.tensor);
+        machine.wrote |= self.writes;
         let bytes = row.bytes();
-        if self.writes {
-            machine.wrote = true;
-            if let Some(log) = &mut machine.sink.written[row.allocation]
-                && bytes > 0
-            {
-                log.add(row.offset as u64, (row.offset + bytes) as u64);
+        if bytes == 0 {
+            return;
+        }
+        if self.writes
+            && let Some(log) = &mut machine.sink.written[row.allocation]
+        {
+            let (mut start, len) = (row.offset as u64, bytes as u64);
+            match step == bytes as i64 {
+                true => log.add(start, start + len * count),
+                false => {
+                    for _ in 0..count {
+                        log.add(start, start + len);
+                        start = start.wrapping_add_signed(step);
+                    }
+                }
             }
-        } else {
-            machine.expect(inst.at, row.allocation, row.offset, bytes);
         }
         let context = machine.context;
         let memory = &context.memory;
-        if bytes > 0 && memory.races.watched.contains(row.allocation) {
+        if memory.races.watched.contains(row.allocation) {
             let piece = Piece {
                 lane: 0,
                 count: row.last - row.first,
@@ -157,9 +193,42 @@ impl Placed {
             };
             let touch = if self.writes { Touch::Write } else { Touch::Read };
             let noted = &mut machine.sink.noted;
-            memory
-                .races
-                .note(memory, noted, row.elem, piece, inst.at, touch, machine.linear);
+            let (races, program) = (&memory.races, machine.linear);
+            match count {
+                1 => races.note(memory, noted, row.elem, piece, inst.at, touch, program),
+                _ => {
+                    let programs = program..program + count;
+                    races.note_even(memory, noted, row.elem, piece, step, inst.at, touch, programs);
+                }
+            }
         }
+    }
+}
+
+/// How often a number can go up by a step and stay up to a bound; none if it is beyond.
+fn times(first: i64, step: i64, bound: i64) -> Option<i64> {
+    let room = bound.checked_sub(first).filter(|&room| room >= 0)?;
+    Some(match step {
+        1.. => room / step,
+        0 => i64::MAX,
+        _ => first.saturating_sub(i64::MIN) / step.checked_neg()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_within_a_bound() {
+        for (first, step, bound) in [(0, 3, 10), (-5, 1, -1), (4, 2, 4), (5, 1, 4), (0, 10, 9)] {
+            let fits = |times: i64| first + step * times <= bound;
+            let want = fits(0).then(|| (0..).take_while(|&n| fits(n)).last().unwrap_or(0));
+            assert_eq!(times(first, step, bound), want, "{first} {step} {bound}");
+        }
+        assert_eq!(times(3, 0, 3), Some(i64::MAX));
+        assert_eq!(times(3, -1, 2), None);
+        assert_eq!(times(i64::MIN + 7, -3, 0), Some(2));
+        assert_eq!(times(i64::MIN, 1, i64::MAX), None);
     }
 }
