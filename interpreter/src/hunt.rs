@@ -24,6 +24,7 @@ use crate::taint::{self, BirthDetail};
 use crate::tape::{Inst, Tape, What};
 use crate::with_width;
 use std::collections::BTreeSet;
+use std::ops::BitAnd;
 use tilescope_diagnostics::Check;
 use tilescope_ir::{Family, Function, Module, OpCode, OpId};
 
@@ -90,8 +91,10 @@ fn exponent(kind: Kind) -> Option<u64> {
     }
 }
 
-fn any_special<T: Lane>(cpu: Cpu, lanes: &[T], ones: u64) -> bool {
-    cpu.run(Any(lanes, |lane: T| lane.to_bits() & ones == ones))
+/// Compared as wide as they are: in 64 bits a vector would hold a half or a quarter of them.
+fn any_special<T: Lane + BitAnd<Output = T>>(cpu: Cpu, lanes: &[T], ones: u64) -> bool {
+    let ones = T::from_bits(ones);
+    cpu.run(Any(lanes, |lane: T| lane & ones == ones))
 }
 
 /// True if a lane of a tile of floats is a NaN or an infinity.

@@ -18,8 +18,8 @@ use std::arch::x86_64::__m512;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// Strips from one time that lines are asked for to the next: to do so costs as much as a step.
-const ASKING: usize = 4;
+/// Lines that are asked for at once, about: to ask costs as much as a step, and for more of them would have the CPU wait.
+const ASKED: usize = 16;
 
 /// Room for operands that are the same in every lane.
 #[derive(Debug, Clone)]
@@ -106,14 +106,15 @@ macro_rules! level {
                 // SAFETY: the caller's.
                 unsafe {
                     let mut sums = <$vector>::load(shared.sums);
+                    let every = (ASKED / ahead.1.max(1)).clamp(1, 4);
                     for i in 0..count {
                         let first = first + SHORT * $count * i;
                         special |= strip::<$vector, $count, false>(shared, first, 1, &mut sums);
-                        if i % ASKING == ASKING - 1 {
-                            ahead.0.pull(ahead.1 * ASKING);
+                        if (i + 1).is_multiple_of(every) {
+                            ahead.0.pull(ahead.1 * every);
                         }
                     }
-                    ahead.0.pull(ahead.1 * (count % ASKING));
+                    ahead.0.pull(ahead.1 * (count % every));
                     sums.store(shared.sums);
                 }
                 special
