@@ -3,7 +3,7 @@
 //! A [`Line`] is made once from the members of a chain: each operation takes what the last one left, or what is
 //! somewhere: in a tensor, in a tile from outside, or saved because it is needed again. A sum or extreme of a row may
 //! be the last thing that is done with a value; what needs it goes over the row again, in a pass of its own
-//! ([`making`]). When the chain runs, places get addresses, and what is the same in all
+//! (`making.rs`). When the chain runs, places get addresses, and what is the same in all
 //! lanes is told from tiles; where a mask is no interval or an access no row, the chain runs as it would without.
 
 mod making;
