@@ -117,19 +117,20 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         return examples(root, &target.join("bench/examples"), &tilescope, python, &options);
     }
     let launches = launches(root, &options.names)?;
-    let names: Vec<String> = launches.iter().map(|launch| stem(launch)).collect();
-    let torch = match python {
-        Some(python) => sides::torch(root, python, &names, &options)?,
-        None => Vec::new(),
-    };
     let mut rows = Vec::new();
-    for (launch, name) in launches.iter().zip(names) {
+    for launch in &launches {
+        let name = stem(launch);
         let folder = target.join("bench").join(&name);
         let triton = match python {
             Some(python) if goals::of(&name).triton => {
                 sides::triton(root, python, launch, &folder, &options)?
             }
             _ => None,
+        };
+        // Side by side: what a machine that is shared gives changes within a minute.
+        let torch = match python {
+            Some(python) => sides::torch(root, python, std::slice::from_ref(&name), &options)?,
+            None => Vec::new(),
         };
         let mut ours = tilescope.measure(launch)?;
         // On Triton's data, against Triton's outputs, where there are any: neither is part of the time or the memory.
