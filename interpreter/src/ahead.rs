@@ -6,6 +6,7 @@
 //! costs some instructions; nothing that can be seen depends on it.
 
 use crate::simd;
+use crate::tensor_memory::Shared;
 
 /// Bytes of a line of the cache.
 const LINE: usize = 64;
@@ -67,6 +68,22 @@ impl Ahead {
 pub struct Strides(Vec<Option<usize>>);
 
 impl Strides {
+    /// Notes that load number `which` reads these bytes: it may go on by the same distance.
+    #[inline]
+    pub fn expect(
+        &mut self,
+        which: usize,
+        shared: &Shared<'_>,
+        (allocation, offset, bytes): (usize, usize, usize),
+        ahead: &mut Ahead,
+    ) {
+        if let Some(next) = self.next(which, offset, bytes)
+            && let Some(address) = shared.address(allocation, next)
+        {
+            ahead.push(address, bytes);
+        }
+    }
+
     /// Where load number `which` is expected to read next, now that it reads `bytes` bytes at an offset; none if
     /// that is not to be told, or the same bytes.
     #[inline]

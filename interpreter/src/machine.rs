@@ -154,7 +154,7 @@ pub struct Machine<'r> {
     /// What the program wrote of storage that held nothing.
     pub own: Own,
     /// Where loads read last.
-    strides: Strides,
+    pub strides: Strides,
     /// Room for strips of lanes.
     pub strip: Option<Box<Scratch>>,
 }
@@ -368,11 +368,10 @@ impl<'r> Machine<'r> {
     /// Notes that an instruction reads these bytes, which are neighbours: it may go on by the same distance.
     #[inline]
     pub fn expect(&mut self, at: At, allocation: usize, offset: usize, bytes: usize) {
-        if let Some(next) = self.strides.next(at.0 as usize, offset, bytes)
-            && let Some(address) = self.context.memory.shared.address(allocation, next)
-        {
-            self.frame.ahead.push(address, bytes);
-        }
+        let place = (allocation, offset, bytes);
+        let shared = &self.context.memory.shared;
+        self.strides
+            .expect(at.0 as usize, shared, place, &mut self.frame.ahead);
     }
 
     /// Notes that the current instruction may wait for others.

@@ -9,6 +9,7 @@
 use crate::frame::Slot;
 use crate::kind::Kind;
 use crate::lower::Lowered;
+use crate::steps::strip::Round;
 use crate::stretch::Stretch;
 use crate::tape::{Code, Inst, Tape};
 use std::collections::BTreeMap;
@@ -45,6 +46,9 @@ pub fn plan(mut lowered: Lowered, reuse: bool) -> Tape {
     }
     for preset in &mut lowered.presets {
         preset.slot = physical[preset.slot.0 as usize];
+    }
+    if reuse {
+        Round::mark(&mut lowered.code);
     }
     Tape {
         stretch: Stretch::of(&lowered.code.insts).filter(|_| reuse),

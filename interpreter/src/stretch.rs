@@ -10,7 +10,7 @@
 use crate::frame::Slot;
 use crate::machine::Machine;
 use crate::optimise::formula::Rule;
-use crate::steps::strip::Line;
+use crate::steps::strip::{Line, Of, Turns};
 use crate::tape::Inst;
 
 /// Programs of a stretch, at most: an interrupt waits for its end.
@@ -41,7 +41,7 @@ fn line(inst: &Inst) -> Option<&Line> {
 }
 
 impl Stretch {
-    /// How, if these are numbers of the program, a chain that only stores, and the end.
+    /// How, if these are numbers of the program, a chain of which only what it stores is left, and the end.
     pub fn of(insts: &[Inst]) -> Option<Stretch> {
         let axis = |inst: &Inst| match inst.step.rule() {
             Some(Rule::Program(axis)) => inst.outs.first().map(|&out| (axis, out)),
@@ -109,6 +109,16 @@ impl Stretch {
                 return 0;
             }
         }
-        line.run_stretch(&chain.code.insts, inst, machine, (chain.lanes, self.number, most))
+        let turns = Turns {
+            scalar: self.number,
+            by: 1,
+            most,
+            of: Of::Programs,
+        };
+        let done = line.run(&chain.code.insts, inst, machine, chain.lanes, Some(turns));
+        if done > 0 {
+            machine.follow(done - 1);
+        }
+        done
     }
 }

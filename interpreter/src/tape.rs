@@ -187,6 +187,11 @@ pub trait Step: Debug + Send + Sync {
         None
     }
 
+    /// Itself, if it is a chain.
+    fn chain_mut(&mut self) -> Option<&mut Chain> {
+        None
+    }
+
     /// True if the program ends here.
     fn ends(&self) -> bool {
         false

@@ -461,6 +461,7 @@ fn chain(group: Group, places: Places, line: Option<Line>, held: &[Held], lowere
             .collect(),
         result_bytes: places.results.iter().map(|&s| lane_bytes(lowered, s)).collect(),
         line,
+        round: None,
     };
     Inst::new(step, places.operands, places.results, group.lanes, at)
 }

@@ -1,6 +1,6 @@
 //! How the operations of [`super::strip`] run. What each does was found when the line was made ([`super::plan`]); where its operand
-//! is, is found when a run begins. Strips that lie inside all windows and ranges then find nothing anew; in those that are cut, lanes outside
-//! are left out of loads and stores by masks.
+//! is, is found when a turn begins ([`Level::aim`]). Strips that lie inside all windows and ranges then find nothing anew; in those that are
+//! cut, lanes outside are left out of loads and stores by masks.
 
 #![allow(clippy::needless_range_loop, reason = "lanes of several vectors, by number")]
 
@@ -9,7 +9,7 @@ use super::plan::{Code, From, Place, Plan, STEPS};
 #[cfg(target_arch = "x86_64")]
 use super::sixteen::Pair;
 use super::sixteen::Sixteen;
-use super::strip::{ARGUMENTS, Arith, Fold, Held, MOST, OPERANDS, Operand, Run, SHORT, Scratch};
+use super::strip::{ARGUMENTS, Arith, Fold, Held, MOST, OPERANDS, Operand, Rooms, Run, SHORT, Window};
 use crate::ahead::Ahead;
 use crate::frame::Tile;
 use crate::lanes::Loop;
@@ -40,12 +40,13 @@ impl Default for Spread {
 }
 
 /// A step of a run.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
     code: Code,
     from: From,
     arith: Arith,
     fold: Fold,
+    place: Place,
     /// Where its operand is, or its result goes: that of lane 0, which need not be there.
     at: *mut u8,
     /// Bytes from lane to lane; none if every strip has the same.
@@ -54,10 +55,32 @@ pub(super) struct Step {
     lanes: (usize, usize),
     /// Those that are chosen.
     chosen: (usize, usize),
-    /// What all others are.
+    /// What all others are; where all lanes are the same, what they are.
     other: f32,
     each: Option<Loop<f32>>,
     number: usize,
+}
+
+/// Room for the steps of a run: nothing is written before there is one.
+#[derive(Debug)]
+pub struct Steps(MaybeUninit<[Step; STEPS]>);
+
+impl Steps {
+    /// Nothing yet.
+    #[inline(always)]
+    pub fn none() -> Steps {
+        Steps(MaybeUninit::uninit())
+    }
+
+    /// The first `count`.
+    ///
+    /// # Safety
+    /// [`find`] gave so many.
+    #[inline]
+    unsafe fn all(&mut self, count: usize) -> &mut [Step] {
+        // SAFETY: so many were written.
+        unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), count) }
+    }
 }
 
 /// What strips share.
@@ -65,7 +88,7 @@ pub(super) struct Step {
 pub(super) struct Shared<'s> {
     cpu: Cpu,
     steps: &'s [Step],
-    scratch: *mut Scratch,
+    scratch: *mut Rooms,
     /// Where partial results of [`Code::Sum`] are.
     sums: *mut f32,
 }
@@ -84,13 +107,8 @@ pub(super) trait Level {
     unsafe fn wide(shared: Shared<'_>, first: usize) -> bool;
     /// One of [`SHORT`] lanes, combined so many times.
     unsafe fn short(shared: Shared<'_>, first: usize, times: usize) -> bool;
-    /// The steps of a run, and how many they are.
-    unsafe fn find(
-        plans: &[Plan],
-        run: &mut Run<'_>,
-        scratch: *mut Scratch,
-        steps: &mut [MaybeUninit<Step>; STEPS],
-    ) -> usize;
+    /// Gives steps the places of their windows and operands; what is the same in every lane is spread.
+    unsafe fn aim(steps: &mut [Step], windows: &[Window<'_>], operands: &[Operand<'_>], scratch: *mut Rooms);
 }
 
 macro_rules! level {
@@ -140,24 +158,15 @@ macro_rules! level {
                 }
             }
             $(#[target_feature(enable = $features)])*
-            unsafe fn find(
-                plans: &[Plan],
-                run: &mut Run<'_>,
-                scratch: *mut Scratch,
-                steps: &mut [MaybeUninit<Step>; STEPS],
-            ) -> usize {
-                let whole = run.ranges.iter().all(|range| range.0 == 0 && range.1 >= run.alike);
-                let mut count = 0;
-                for plan in plans {
-                    // Where all lanes are chosen, nothing is left to choose.
-                    let is_idle = whole && (plan.code == Code::Else || plan.code == Code::Choose && plan.from.is_none());
-                    if let Some(step) = steps.get_mut(count).filter(|_| !is_idle) {
+            unsafe fn aim(steps: &mut [Step], windows: &[Window<'_>], operands: &[Operand<'_>], scratch: *mut Rooms) {
+                for step in steps {
+                    match step.place {
+                        Place::Window(i) => step.look_at(&windows[i]),
                         // SAFETY: the caller's.
-                        step.write(unsafe { find::<$vector, $count>(plan, run, scratch) });
-                        count += 1;
+                        Place::Operand(i) => unsafe { take::<$vector, $count>(step, i, operands[i], scratch) },
+                        _ => {}
                     }
                 }
-                count
             }
         }
     };
@@ -167,9 +176,10 @@ level! { Avx512: __m512, 8, "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt", "avx512f,avx
 level! { Avx2: Pair, 4, "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt" }
 
 /// The lanes that are inside all windows and ranges.
-fn inside(run: &Run<'_>) -> Range<usize> {
-    let windows = run.windows.iter().map(|window| (window.first, window.last));
-    let all = windows.chain(run.ranges.iter().copied());
+#[inline]
+fn inside(windows: &[Window<'_>], ranges: &[(usize, usize)]) -> Range<usize> {
+    let windows = windows.iter().map(|window| (window.first, window.last));
+    let all = windows.chain(ranges.iter().copied());
     let (mut first, mut last) = (0, usize::MAX);
     for (from, to) in all {
         first = first.max(from);
@@ -181,81 +191,158 @@ fn inside(run: &Run<'_>) -> Range<usize> {
 /// Every lane.
 const ALL: (usize, usize) = (0, usize::MAX);
 
-/// A step with its operand's place; what is the same in every lane is spread.
+impl Step {
+    /// What a step is before its operand has a place, if that is a window or an operand.
+    ///
+    /// # Safety
+    /// As [`strips`]; the room is nobody else's.
+    #[inline(always)]
+    unsafe fn of(plan: &Plan, run: &Run<'_>, scratch: *mut Rooms) -> Step {
+        let (mut at, mut bytes): (*mut u8, usize) = (std::ptr::null_mut(), 0);
+        match plan.place {
+            // SAFETY: the caller's.
+            Place::Saved(i) => at = unsafe { (&raw mut (*scratch).saved[i]).cast() },
+            Place::Fold(i) => at = run.folds[i].as_ptr().cast(),
+            Place::Result(i) => (at, bytes) = (run.results[i].as_ptr().cast_mut().cast(), 4),
+            Place::Nowhere | Place::Window(_) | Place::Operand(_) => {}
+        }
+        Step {
+            code: plan.code,
+            from: plan.from,
+            arith: plan.arith,
+            fold: plan.fold,
+            place: plan.place,
+            at,
+            bytes,
+            lanes: ALL,
+            chosen: match plan.code {
+                Code::Choose => run.ranges[plan.number],
+                _ => ALL,
+            },
+            other: 0.0,
+            each: plan.each,
+            number: plan.number,
+        }
+    }
+
+    /// Its operand is a tile.
+    #[inline(always)]
+    fn go_along(&mut self, tile: *const f32) {
+        (self.at, self.bytes) = (tile.cast_mut().cast(), 4);
+        if self.code == Code::DivideBy {
+            self.code = Code::DivF32;
+        }
+    }
+
+    /// True if its operand is this in every lane, and was so before.
+    #[inline(always)]
+    fn is_spread(&self, x: f32) -> bool {
+        !self.at.is_null() && self.bytes == 0 && self.other.to_bits() == x.to_bits()
+    }
+
+    /// Its operand is a window, or its result goes there.
+    #[inline(always)]
+    fn look_at(&mut self, window: &Window<'_>) {
+        self.bytes = window.held.bytes();
+        self.at = window.span.start().wrapping_sub(window.first * self.bytes);
+        (self.lanes, self.other) = ((window.first, window.last), window.other);
+        self.code = match self.code {
+            Code::StoreF32 | Code::Stream if window.stream => Code::Stream,
+            Code::Stream => Code::StoreF32,
+            code => code,
+        };
+    }
+}
+
+/// Gives a step an operand, which has a number.
 ///
 /// # Safety
-/// As [`strips`]; the room is nobody else's.
+/// As [`strips`]; the room is nobody else's, and what was spread there for an earlier turn is there still.
 #[inline(always)]
-unsafe fn find<V: Sixteen, const N: usize>(plan: &Plan, run: &mut Run<'_>, scratch: *mut Scratch) -> Step {
-    let mut step = Step {
-        code: plan.code,
-        from: plan.from,
-        arith: plan.arith,
-        fold: plan.fold,
-        at: std::ptr::null_mut(),
-        bytes: 0,
-        lanes: ALL,
-        chosen: ALL,
-        other: 0.0,
-        each: plan.each,
-        number: plan.number,
-    };
-    if plan.code == Code::Choose {
-        step.chosen = run.ranges[plan.number];
-    }
+unsafe fn take<V: Sixteen, const N: usize>(
+    step: &mut Step,
+    number: usize,
+    operand: Operand<'_>,
+    scratch: *mut Rooms,
+) {
     // SAFETY: the caller's; rooms are as long as a strip.
     unsafe {
-        match plan.place {
-            Place::Nowhere => {}
-            Place::Saved(i) => step.at = (&raw mut (*scratch).saved[i]).cast(),
-            Place::Fold(i) => step.at = run.folds[i].as_mut_ptr().cast(),
-            Place::Result(i) => (step.at, step.bytes) = (run.results[i].as_mut_ptr().cast(), 4),
-            Place::Window(i) => {
-                let window = &run.windows[i];
-                step.bytes = window.held.bytes();
-                step.at = window.span.start().wrapping_sub(window.first * step.bytes);
-                (step.lanes, step.other) = ((window.first, window.last), window.other);
-                if window.stream && step.code == Code::StoreF32 {
-                    step.code = Code::Stream;
-                }
-            }
-            Place::Operand(i) => match run.operands[i] {
-                Operand::Tile(tile) => (step.at, step.bytes) = (tile.as_ptr().cast_mut().cast(), 4),
-                Operand::Uniform(by, inverse) if inverse != 0.0 && step.code == Code::DivF32 => {
-                    let room: *mut f32 = (&raw mut (*scratch).spread.divisors[i]).cast();
-                    V::splat(by).store(room);
+        match operand {
+            Operand::Tile(tile) => step.go_along(tile.as_ptr()),
+            Operand::Made(tile) => step.go_along(tile.as_ptr().cast()),
+            Operand::Uniform(x, _) if step.is_spread(x) => {}
+            Operand::Uniform(x, inverse) => {
+                (step.other, step.bytes) = (x, 0);
+                step.code = match step.code {
+                    Code::DivF32 | Code::DivideBy if inverse != 0.0 => Code::DivideBy,
+                    Code::DivideBy => Code::DivF32,
+                    code => code,
+                };
+                if step.code == Code::DivideBy {
+                    let room: *mut f32 = (&raw mut (*scratch).spread.divisors[number]).cast();
+                    V::splat(x).store(room);
                     V::splat(inverse).store(room.add(16));
-                    (step.code, step.at) = (Code::DivideBy, room.cast());
-                }
-                Operand::Uniform(x, _) => {
-                    let room: *mut f32 = (&raw mut (*scratch).spread.numbers[i]).cast();
+                    step.at = room.cast();
+                } else {
+                    let room: *mut f32 = (&raw mut (*scratch).spread.numbers[number]).cast();
                     for i in 0..N {
                         V::splat(x).store(room.add(16 * i))
                     }
                     step.at = room.cast();
                 }
-            },
+            }
         }
     }
-    step
+}
+
+/// The steps of a run, and how many: what is the same whatever its windows and operands are.
+///
+/// # Panics
+/// If they are more than [`STEPS`].
+///
+/// # Safety
+/// As [`strips`].
+#[inline]
+pub(super) unsafe fn find(plans: &[Plan], run: &Run<'_>, scratch: *mut Rooms, found: &mut Steps) -> usize {
+    assert!(plans.len() <= STEPS, "more steps than there is room for");
+    let whole = run
+        .ranges
+        .iter()
+        .all(|range| range.0 == 0 && range.1 >= run.alike);
+    let steps: *mut Step = found.0.as_mut_ptr().cast();
+    let mut count = 0;
+    for plan in plans {
+        // Where all lanes are chosen, nothing is left to choose.
+        let is_idle = whole && (plan.code == Code::Else || plan.code == Code::Choose && plan.from.is_none());
+        if !is_idle {
+            // SAFETY: the caller's, and there is room.
+            unsafe { steps.add(count).write(Step::of(plan, run, scratch)) }
+            count += 1;
+        }
+    }
+    count
 }
 
 /// All strips: wide ones as long as more than half of one is left, then those of [`SHORT`] lanes; whether a NaN or an
-/// infinity was written to a tensor, if that is asked.
+/// infinity was written to a tensor.
 ///
 /// # Safety
-/// The CPU must be of the level, and what the operations name must be there, for all lanes of the run.
-pub(super) unsafe fn strips<L: Level>(cpu: Cpu, plans: &[Plan], run: &mut Run<'_>) -> bool {
-    let (width, inside) = (SHORT * L::VECTORS, inside(run));
+/// The CPU must be of the level, and what the steps name must be there, for all lanes of the run; they were found for it.
+pub(super) unsafe fn strips<L: Level>(
+    cpu: Cpu,
+    (run, scratch, steps): (&Run<'_>, *mut Rooms, (&mut Steps, usize)),
+    windows: &[Window<'_>],
+    operands: &[Operand<'_>],
+    ahead: &mut Ahead,
+) -> bool {
+    let (width, inside) = (SHORT * L::VECTORS, inside(windows, run.ranges));
     let (mut first, end) = (run.lanes.start, run.lanes.end);
-    let scratch: *mut Scratch = run.scratch;
-    let mut steps = [const { MaybeUninit::<Step>::uninit() }; STEPS];
     let mut special = false;
     // SAFETY: the caller's. All pointers into the room come from one, which nobody else uses meanwhile. Results, and room
     // for them, are as long as the last strip; lanes outside windows are only touched where strips are not cut.
     unsafe {
-        let count = L::find(plans, run, scratch, &mut steps);
-        let steps = std::slice::from_raw_parts(steps.as_ptr().cast::<Step>(), count);
+        let steps = steps.0.all(steps.1);
+        L::aim(steps, windows, operands, scratch);
         let sums = steps
             .iter()
             .find(|step| step.code == Code::Sum)
@@ -267,7 +354,7 @@ pub(super) unsafe fn strips<L: Level>(cpu: Cpu, plans: &[Plan], run: &mut Run<'_
             // Without a sum, something that nobody reads.
             sums: sums.unwrap_or((&raw mut (*scratch).unused).cast()).cast(),
         };
-        let (ahead, lines) = (&mut *run.ahead.0, run.ahead.1);
+        let lines = run.lines;
         while first + width / 2 < end {
             if inside.start <= first && first + width <= inside.end {
                 let count = (inside.end.min(end + width / 2 - 1) - first) / width;
@@ -287,13 +374,15 @@ pub(super) unsafe fn strips<L: Level>(cpu: Cpu, plans: &[Plan], run: &mut Run<'_
         if first < run.alike {
             // Nothing is written to a tensor.
             L::short(shared, first, (run.alike - first) / SHORT);
-            for result in run.results.iter_mut() {
-                let lane = result[first];
-                result[first + SHORT..run.alike].fill(lane);
+            for result in run.results {
+                let lane = result[first].get();
+                result[first + SHORT..run.alike]
+                    .iter()
+                    .for_each(|other| other.set(lane));
             }
         }
     }
-    special && run.specials
+    special
 }
 
 /// A bit for each lane of the sixteen from `first` on that is in the range.

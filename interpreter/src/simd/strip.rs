@@ -17,7 +17,10 @@ use super::{Cpu, CpuLevel};
 use crate::ahead::Ahead;
 use crate::lanes::Loop;
 use crate::tensor_memory::Span;
+use std::cell::{Cell, UnsafeCell};
 use std::ops::Range;
+
+pub use super::straight::Steps;
 
 /// Lanes of the longest strip: tiles must have so many, or a multiple.
 pub const MOST: usize = 128;
@@ -198,6 +201,8 @@ pub enum Operand<'a> {
     Uniform(f32, f32),
     /// A tile.
     Tile(&'a [f32]),
+    /// A tile that another run makes.
+    Made(&'a [Cell<f32>]),
 }
 
 impl Operand<'_> {
@@ -236,9 +241,12 @@ pub enum Op {
 }
 
 /// Room for what is saved, kept from run to run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Default)]
+pub struct Scratch(UnsafeCell<Rooms>);
+
+#[derive(Debug)]
 #[repr(C, align(64))]
-pub struct Scratch {
+pub(super) struct Rooms {
     pub(super) saved: [[f32; MOST]; SAVED],
     pub(super) arguments: [[f32; MOST]; ARGUMENTS],
     pub(super) staged: [f32; MOST],
@@ -247,9 +255,9 @@ pub struct Scratch {
     pub(super) spread: Spread,
 }
 
-impl Default for Scratch {
-    fn default() -> Scratch {
-        Scratch {
+impl Default for Rooms {
+    fn default() -> Rooms {
+        Rooms {
             saved: [[0.0; MOST]; SAVED],
             arguments: [[0.0; MOST]; ARGUMENTS],
             staged: [0.0; MOST],
@@ -259,29 +267,24 @@ impl Default for Scratch {
     }
 }
 
-/// What a run reads, writes and needs beside its operations.
+/// What a run does and writes, whatever it reads.
+#[derive(Debug, Clone)]
 pub struct Run<'a> {
     /// The lanes: from a multiple of [`MOST`] to one of [`SHORT`].
     pub lanes: Range<usize>,
     /// Lanes behind those, up to this number, are alike in all operands, windows and ranges, and in no window that is
     /// written: one of them is done for all. A multiple of [`SHORT`]; as `lanes.end` where none are.
     pub alike: usize,
-    /// Numbers and tiles.
-    pub operands: &'a [Operand<'a>],
-    /// Lanes of tensors.
-    pub windows: &'a [Window<'a>],
     /// Lanes that are chosen.
     pub ranges: &'a [(usize, usize)],
     /// Tiles to write.
-    pub results: &'a mut [&'a mut [f32]],
+    pub results: &'a [&'a [Cell<f32>]],
     /// Partial results.
-    pub folds: &'a mut [[f32; PARTIALS]],
-    /// Lines to ask for, and how many beside [`MOST`] lanes.
-    pub ahead: (&'a mut Ahead, usize),
-    /// Look for NaN and infinities in what is written to tensors.
-    pub specials: bool,
+    pub folds: &'a [Cell<[f32; PARTIALS]>],
+    /// Lines of memory to ask for beside [`MOST`] lanes.
+    pub lines: usize,
     /// Room.
-    pub scratch: &'a mut Scratch,
+    pub scratch: &'a Scratch,
 }
 
 /// Exponents of what can be divided without a division instruction, and by what: nothing on the way overflows, or falls
@@ -353,44 +356,88 @@ impl Ops {
     }
 }
 
-/// Runs the operations on all lanes: whether a NaN or an infinity was written to a tensor, if that is asked.
-///
-/// # Panics
-/// If strips cannot run here, or an operation names what is not there.
-pub fn run(cpu: Cpu, ops: &Ops, run: &mut Run<'_>) -> bool {
-    assert!(is_there(cpu), "no vector instructions");
-    let (start, end, alike) = (run.lanes.start, run.lanes.end, run.alike);
-    let in_strips = start.is_multiple_of(MOST) && end.is_multiple_of(SHORT) && alike.is_multiple_of(SHORT);
-    assert!(in_strips && start <= end && end <= alike, "parts of strips");
-    // The last strip may be a whole one.
-    let end = alike.max(end.next_multiple_of(MOST));
-    let tiles_fine = run.operands.iter().all(|operand| match operand {
-        Operand::Tile(tile) => tile.len() >= end,
-        Operand::Uniform(by, inverse) => {
-            debug_assert!(*inverse == 0.0 || divisors(*by) && *inverse == 1.0 / by);
-            true
-        }
-    });
-    let windows_fine = run.windows.iter().zip(&ops.held).all(|(w, &held)| w.held == held);
-    let all_fine = tiles_fine
-        && windows_fine
-        && run.operands.len() <= OPERANDS
-        && run.results.iter().all(|result| result.len() >= end)
-        && ops.operands <= run.operands.len()
-        && ops.windows <= run.windows.len()
-        && ops.ranges <= run.ranges.len()
-        && ops.results <= run.results.len()
-        && ops.folds <= run.folds.len();
-    assert!(all_fine, "an operation names what is not there");
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: what the operations name was checked above, and a Cpu of a level exists only where the CPU has its
-    // instructions.
-    unsafe {
-        match cpu.level {
-            CpuLevel::Avx512 => return straight::strips::<straight::Avx512>(cpu, &ops.plans, run),
-            CpuLevel::Avx2 => return straight::strips::<straight::Avx2>(cpu, &ops.plans, run),
-            CpuLevel::Scalar => {}
+/// Operations that are ready to go over lanes, again and again, wherever their windows and operands are.
+#[derive(Debug)]
+pub struct Ready<'a> {
+    cpu: Cpu,
+    ops: &'a Ops,
+    run: Run<'a>,
+    steps: (&'a mut Steps, usize),
+    /// Lanes that tiles must have.
+    end: usize,
+}
+
+impl<'a> Ready<'a> {
+    /// Makes them ready.
+    ///
+    /// # Panics
+    /// If strips cannot run here, or an operation names what is not there.
+    pub fn new(cpu: Cpu, ops: &'a Ops, run: Run<'a>, steps: &'a mut Steps) -> Ready<'a> {
+        assert!(is_there(cpu), "no vector instructions");
+        let (start, end, alike) = (run.lanes.start, run.lanes.end, run.alike);
+        let in_strips =
+            start.is_multiple_of(MOST) && end.is_multiple_of(SHORT) && alike.is_multiple_of(SHORT);
+        assert!(in_strips && start <= end && end <= alike, "parts of strips");
+        // The last strip may be a whole one.
+        let end = alike.max(end.next_multiple_of(MOST));
+        let all_fine = run.results.iter().all(|result| result.len() >= end)
+            && ops.ranges <= run.ranges.len()
+            && ops.results <= run.results.len()
+            && ops.folds <= run.folds.len();
+        assert!(all_fine, "an operation names what is not there");
+        // SAFETY: what the operations name was checked above.
+        let count = unsafe { straight::find(&ops.plans, &run, run.scratch.0.get(), steps) };
+        Ready {
+            cpu,
+            ops,
+            run,
+            steps: (steps, count),
+            end,
         }
     }
-    false
+
+    /// What it does and writes.
+    pub fn run(&self) -> &Run<'a> {
+        &self.run
+    }
+
+    /// Runs the operations on all lanes: whether a NaN or an infinity was written to a tensor. Between two turns the
+    /// room is theirs and that of others that are ready.
+    ///
+    /// # Panics
+    /// If an operation names what is not there.
+    pub fn go(&mut self, windows: &[Window<'_>], operands: &[Operand<'_>], ahead: &mut Ahead) -> bool {
+        let ops = self.ops;
+        let tiles_fine = operands.iter().all(|operand| match operand {
+            Operand::Tile(tile) => tile.len() >= self.end,
+            Operand::Made(tile) => tile.len() >= self.end,
+            Operand::Uniform(by, inverse) => {
+                debug_assert!(*inverse == 0.0 || divisors(*by) && *inverse == 1.0 / by);
+                true
+            }
+        });
+        let all_fine = tiles_fine
+            && windows.iter().zip(&ops.held).all(|(w, &held)| w.held == held)
+            && operands.len() <= OPERANDS
+            && ops.operands <= operands.len()
+            && ops.windows <= windows.len();
+        assert!(all_fine, "an operation names what is not there");
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: what the operations name was checked above and before, and a Cpu of a level exists only where the CPU has
+        // its instructions. The room is this thread's only, and no reference into it is kept.
+        unsafe {
+            let steps = (&mut *self.steps.0, self.steps.1);
+            let run = (&self.run, self.run.scratch.0.get(), steps);
+            match self.cpu.level {
+                CpuLevel::Avx512 => {
+                    return straight::strips::<straight::Avx512>(self.cpu, run, windows, operands, ahead);
+                }
+                CpuLevel::Avx2 => {
+                    return straight::strips::<straight::Avx2>(self.cpu, run, windows, operands, ahead);
+                }
+                CpuLevel::Scalar => {}
+            }
+        }
+        false
+    }
 }

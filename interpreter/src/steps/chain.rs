@@ -8,7 +8,7 @@
 use crate::machine::{Flow, Machine, Stop};
 use crate::steps::memory::placed::Reach;
 use crate::steps::region::exchange;
-use crate::steps::strip::Line;
+use crate::steps::strip::{Line, Round};
 use crate::tape::{Code, Effect, Inst, Step};
 
 /// Element-wise operations on tiles of one size.
@@ -30,6 +30,8 @@ pub struct Chain {
     pub result_bytes: Vec<u8>,
     /// The same as a straight line through vector registers, where it is one.
     pub line: Option<Line>,
+    /// The loop that does nothing else, if it is in one.
+    pub round: Option<Round>,
 }
 
 /// Most loads and stores in a chain.
@@ -125,10 +127,16 @@ impl Step for Chain {
         let is_uniform = |&slot| machine.frame.uniform(slot).is_some();
         let is_same = self.placed.is_empty() && inst.ins.iter().all(is_uniform);
         let followed = self.is_followed(machine) || is_same;
-        if let Some(line) = self.line.as_ref().filter(|_| !followed)
-            && line.run(&self.code.insts, inst, machine, self.lanes)
-        {
-            return Ok(Flow::Next);
+        if let Some(line) = self.line.as_ref().filter(|_| !followed) {
+            let round = self.round.as_ref();
+            let turns = round.map(|round| round.turns(machine, self.code.insts.len()));
+            let done = line.run(&self.code.insts, inst, machine, self.lanes, turns);
+            if let Some(round) = round {
+                round.go_on(machine, self.code.insts.len(), done);
+            }
+            if done > 0 {
+                return Ok(Flow::Next);
+            }
         }
         let mut reaches: Reaches = Default::default();
         let folds = self.line.as_ref().is_some_and(Line::folds);
@@ -147,6 +155,10 @@ impl Step for Chain {
     }
 
     fn chain(&self) -> Option<&Chain> {
+        Some(self)
+    }
+
+    fn chain_mut(&mut self) -> Option<&mut Chain> {
         Some(self)
     }
 

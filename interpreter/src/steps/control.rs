@@ -213,6 +213,26 @@ impl Counted {
         };
         is_below(start, bound) && !is_below(start.wrapping_add(step), bound)
     }
+
+    /// The step of the loop with these bits, and how often more it goes round: where its counter goes up and signs count, else
+    /// not at all.
+    pub fn turns_left(&self, counter: u64, step: u64, bound: u64) -> (i64, u64) {
+        let bytes = if self.order.wide { 8 } else { 4 };
+        let [counter, step, bound] = [counter, step, bound].map(|bits| i128::from(sign_extend(bits, bytes)));
+        match step > 0 && counter < bound && !self.order.unsigned {
+            true => (step as i64, ((bound - 1 - counter) / step) as u64),
+            false => (0, 0),
+        }
+    }
+
+    /// The counter after so many turns.
+    pub fn after(&self, counter: u64, step: u64, turns: u64) -> u64 {
+        let next = counter.wrapping_add(step.wrapping_mul(turns));
+        match self.order.wide {
+            true => next,
+            false => u64::from(next as u32),
+        }
+    }
 }
 
 impl Step for Enter {

@@ -7,18 +7,17 @@
 //! lanes is told from tiles; where a mask is no interval or an access no row, the chain runs as it would without.
 
 mod making;
-mod stretch;
+mod turns;
 
-use crate::frame::{Form, Slot, Taken, Tile};
+pub use turns::{Of, Round, Turns};
+
+use crate::frame::{Form, Slot};
 use crate::kind::Kind;
 use crate::lanes::Loop;
 use crate::machine::Machine;
 use crate::num::float::{Bf16, F16, StoredFloat};
-use crate::simd::strip::{
-    self, Arith, Exponential, Fold, Held, MOST, OPERANDS, Operand, Ops, PARTIALS, Run, SHORT, Window,
-};
+use crate::simd::strip::{Arith, Exponential, Fold, Held, MOST, OPERANDS, Ops, SHORT, Window};
 use crate::steps::chain::MAX_PLACED;
-use crate::steps::fold;
 use crate::steps::memory::row::{Placed, Row};
 use crate::tape::Inst;
 use std::ops::Range;
@@ -46,6 +45,9 @@ pub enum Link {
 
 /// Most results, and most rows that become numbers.
 const RESULTS: usize = 4;
+
+/// Most passes.
+const PASSES: usize = 4;
 
 /// Most of anything that a line names.
 const MOST_ROOMS: usize = 8;
@@ -137,6 +139,15 @@ impl Line {
         !self.folds.is_empty()
     }
 
+    /// True if instructions take about as long as what they read and write does to come and go.
+    pub fn is_light(members: &[Inst]) -> bool {
+        members.iter().all(|member| match member.step.link() {
+            Some(Link::Arith(arith)) => !matches!(arith, Arith::Div | Arith::DivInto),
+            Some(Link::Load(_) | Link::Store(_) | Link::Select | Link::Narrow(_)) => true,
+            _ => false,
+        })
+    }
+
     /// How often it goes over the lanes.
     pub fn passes(&self) -> usize {
         self.passes.len()
@@ -151,139 +162,9 @@ impl Line {
         let operands = outside.chain(self.masks.iter().copied()).map(|i| inst.ins[i]);
         let others = self.accesses.iter().filter(|access| access.placed.other);
         let others = others.map(|access| members[access.member].ins[0]);
-        self.tiles.is_empty()
-            && self.folds.is_empty()
+        self.tiles.iter().all(|made| made.result.is_none())
+            && self.folds.iter().all(|fold| fold.0.is_none())
             && !operands.chain(others).any(|slot| slots.contains(&slot))
-    }
-
-    /// Runs it, if places and masks allow it: what the chain would do otherwise, with the same bits.
-    pub fn run(&self, members: &[Inst], inst: &Inst, machine: &mut Machine<'_>, lanes: usize) -> bool {
-        let most = [self.accesses.len(), self.masks.len(), self.operands.len()];
-        let rooms = most.into_iter().max().unwrap_or(0);
-        match rooms.max(self.tiles.len()).max(self.folds.len()) {
-            0..=2 => self.run_in::<2>(members, inst, machine, lanes),
-            3..=4 => self.run_in::<4>(members, inst, machine, lanes),
-            _ => self.run_in::<MOST_ROOMS>(members, inst, machine, lanes),
-        }
-    }
-
-    /// Runs it with so many rooms for what it names: to make more of them costs short rows a tenth of their time.
-    fn run_in<const ROOMS: usize>(
-        &self,
-        members: &[Inst],
-        inst: &Inst,
-        machine: &mut Machine<'_>,
-        lanes: usize,
-    ) -> bool {
-        let mut rows = [Row::EMPTY; ROOMS];
-        let rows = &mut rows[..self.accesses.len()];
-        let mut windows = [Window::EMPTY; ROOMS];
-        let windows = &mut windows[..self.accesses.len()];
-        let mut ranges = [(0, 0); ROOMS];
-        let ranges = &mut ranges[..self.masks.len()];
-        if !self.windows(members, machine, rows, windows) || !self.ranges(inst, machine, lanes, ranges) {
-            return false;
-        }
-        for (access, row) in self.accesses.iter().zip(&*rows) {
-            access.placed.begin(&members[access.member], machine, row);
-        }
-        machine.steps += members.len() as u64 - 1;
-        let mut ahead = std::mem::take(&mut machine.frame.ahead);
-        let mut scratch = machine.strip.take().unwrap_or_default();
-        let mut buffers: [Option<Taken>; ROOMS] = [const { None }; ROOMS];
-        for (buffer, made) in buffers.iter_mut().zip(&self.tiles) {
-            *buffer = Some(machine.frame.take::<f32>(made.slot(members, inst), lanes));
-        }
-        let mut operands = [Operand::Uniform(0.0, 0.0); ROOMS];
-        for (operand, &of) in operands.iter_mut().zip(&self.operands) {
-            // What an earlier pass gives is filled in when it has.
-            let Origin::Outside(of) = of else { continue };
-            *operand = match machine.frame.tile::<f32>(inst.ins[of], lanes) {
-                Tile::Uniform(x) => Operand::uniform(x),
-                Tile::Dense(tile) => Operand::Tile(tile),
-            };
-        }
-        let mut numbers = [0.0; ROOMS];
-        let mut special = false;
-        for pass in &self.passes {
-            let (part, alike) = self.part(inst, machine, lanes, (pass, windows, ranges));
-            if part.is_empty() && alike == part.end {
-                continue;
-            }
-            let mut operands = operands;
-            let mut results: [&mut [f32]; ROOMS] = std::array::from_fn(|_| &mut [][..]);
-            let mut made: [&[f32]; ROOMS] = [&[]; ROOMS];
-            for (i, buffer) in buffers.iter_mut().flatten().enumerate().take(pass.tiles.end) {
-                match i.checked_sub(pass.tiles.start) {
-                    Some(own) => results[own] = buffer.lanes::<f32>(lanes),
-                    None => made[i] = buffer.lanes::<f32>(lanes),
-                }
-            }
-            for (operand, &of) in operands.iter_mut().zip(&self.operands) {
-                match of {
-                    Origin::Outside(_) => {}
-                    Origin::Fold(i) => *operand = Operand::uniform(numbers[i]),
-                    // Of a later pass it is empty, and not named by this one.
-                    Origin::Tile(i) if i < pass.tiles.start => *operand = Operand::Tile(made[i]),
-                    Origin::Tile(_) => {}
-                }
-            }
-            let mut folds = [[0.0; PARTIALS]; ROOMS];
-            let kinds = &self.folds[pass.folds.clone()];
-            let numbers = &mut numbers[pass.folds.clone()];
-            let mut run = Run {
-                lanes: part,
-                alike,
-                operands: &operands[..self.operands.len()],
-                windows,
-                ranges,
-                results: &mut results[..pass.tiles.len()],
-                folds: &mut folds[..kinds.len()],
-                ahead: (&mut ahead, pass.lines),
-                specials: machine.context.memory.specials,
-                scratch: &mut scratch,
-            };
-            for (ops, is_quick) in pass
-                .quick
-                .iter()
-                .map(|ops| (ops, true))
-                .chain([(&pass.ops, false)])
-            {
-                let of = |fold: Fold| fold.quick().filter(|_| is_quick).unwrap_or(fold);
-                for (partials, (_, fold)) in run.folds.iter_mut().zip(kinds) {
-                    *partials = of(*fold).start();
-                }
-                special |= strip::run(machine.context.cpu, ops, &mut run);
-                let mut sure = true;
-                for ((number, (_, fold)), partials) in numbers.iter_mut().zip(kinds).zip(&*run.folds) {
-                    *number = fold::of_partials(of(*fold), *partials);
-                    sure &= fold::is_sure(of(*fold), *number);
-                }
-                if sure {
-                    break;
-                }
-            }
-        }
-        let (alike, _) = self.edges(inst, machine, lanes, (windows, ranges));
-        for (made, buffer) in self.tiles.iter().zip(buffers) {
-            if let Some(buffer) = buffer {
-                let slot = made.slot(members, inst);
-                machine.frame.put(slot, buffer);
-                machine.frame.set_alike_from(slot, alike);
-            }
-        }
-        for (&(result, _), number) in self.folds.iter().zip(numbers) {
-            if let Some(result) = result {
-                let bits = u64::from(number.to_bits());
-                machine.frame.set_uniform(inst.outs[result], bits);
-            }
-        }
-        machine.frame.ahead = ahead;
-        machine.strip = Some(scratch);
-        if special {
-            machine.sink.suspects.add(machine.linear);
-        }
-        true
     }
 
     /// Finds the lanes of all accesses in memory; false if one is in doubt or no row, or must wait until another has done

@@ -8,6 +8,7 @@ use crate::kind::Kind;
 use crate::machine::Machine;
 use crate::races::Touch;
 use crate::steps::atomic;
+use crate::steps::strip::Of;
 use crate::tape::Inst;
 
 /// Active lanes that are neighbours in memory, as they are in the tile.
@@ -108,26 +109,25 @@ impl Placed {
         })
     }
 
-    /// How many bytes it is from a row to that of the next program, where `scalar` has the program's number and goes up by
-    /// one up to `most` times, and how often all of those rows are beyond doubt, with the same lanes; none if never.
+    /// How many bytes it is from a row to that of the next turn, where `scalar` goes up by `by` each time, up to `most`
+    /// times, and how often all of those rows are beyond doubt, with the same lanes; none if never.
     pub fn step(
         &self,
         inst: &Inst,
         machine: &Machine<'_>,
         row: &Row,
-        scalar: Slot,
-        most: u64,
+        (scalar, by, most): (Slot, i64, u64),
     ) -> Option<(i64, u64)> {
         let mut more = i64::try_from(most).ok()?;
         for mask in &self.place.masks {
-            let step = mask.value.factor(inst, scalar);
+            let step = mask.value.factor(inst, scalar).checked_mul(by)?;
             if step != 0 {
-                // Between two numbers of programs at which all lanes are active there is none at which one is not.
+                // Between two turns in which all lanes are active there is none in which one is not.
                 let high = mask.value.now(inst, &machine.frame).checked_add(mask.reach)?;
                 more = more.min(times(high, step, -1)?);
             }
         }
-        let step = self.place.value.factor(inst, scalar);
+        let step = self.place.value.factor(inst, scalar).checked_mul(by)?;
         let target = machine.context.memory.target(self.place.tensor)?;
         let room = i64::try_from(target.len)
             .ok()?
@@ -143,24 +143,9 @@ impl Placed {
         fine.then_some((step, more as u64))
     }
 
-    /// What is to be known of the access before its lanes are done.
-    #[inline]
-    pub fn begin(&self, inst: &Inst, machine: &mut Machine<'_>, row: &Row) {
-        self.note(inst, machine, row, (0, 1));
-        self.expect(inst, machine, row);
-    }
-
-    /// Notes that the row will be read.
-    #[inline]
-    pub fn expect(&self, inst: &Inst, machine: &mut Machine<'_>, row: &Row) {
-        if !self.writes {
-            machine.expect(inst.at, row.allocation, row.offset, row.bytes());
-        }
-    }
-
-    /// Notes that the row is touched, and those of the next programs, one each `step` bytes: `count` in all.
+    /// Notes that the row is touched, and those of the next turns, one each `step` bytes: `count` in all.
     #[inline(always)]
-    pub fn note(&self, inst: &Inst, machine: &mut Machine<'_>, row: &Row, (step, count): (i64, u64)) {
+    pub fn note(&self, inst: &Inst, machine: &mut Machine<'_>, row: &Row, (step, count, of): (i64, u64, Of)) {
         atomic::flush_before_tensor(machine, self.place.tensor);
         machine.wrote |= self.writes;
         let bytes = row.bytes();
@@ -194,12 +179,23 @@ impl Placed {
             let touch = if self.writes { Touch::Write } else { Touch::Read };
             let noted = &mut machine.sink.noted;
             let (races, program) = (&memory.races, machine.linear);
-            match count {
-                1 => races.note(memory, noted, row.elem, piece, inst.at, touch, program),
-                _ => {
+            let mut note = |piece| races.note(memory, noted, row.elem, piece, inst.at, touch, program);
+            match of {
+                _ if count == 1 => note(piece),
+                Of::Programs => {
                     let programs = program..program + count;
                     races.note_even(memory, noted, row.elem, piece, step, inst.at, touch, programs);
                 }
+                Of::Loop if step >= bytes as i64 => {
+                    let rows = [count as usize, step as usize];
+                    races.note_rows(memory, noted, row.elem, piece, rows, inst.at, touch, program);
+                }
+                Of::Loop => (0..count as i64).for_each(|turn| {
+                    note(Piece {
+                        offset: row.shifted(step * turn).offset,
+                        ..piece
+                    });
+                }),
             }
         }
     }

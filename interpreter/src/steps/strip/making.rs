@@ -4,7 +4,7 @@
 //! reads what lanes of the whole row were combined to begins a new pass: what it and those behind it need of earlier
 //! passes is a number, or a tile that they made; a tensor is read again.
 
-use super::{Access, Line, Link, Made, Origin, Pass, RESULTS, held};
+use super::{Access, Line, Link, Made, Origin, PASSES, Pass, RESULTS, held};
 use crate::frame::Slot;
 use crate::kind::Kind;
 use crate::lanes::Loop;
@@ -184,7 +184,8 @@ impl Maker<'_> {
             }
             line.passes.push(pass);
         }
-        let fits = line.operands.len() <= OPERANDS
+        let fits = line.passes.len() <= PASSES
+            && line.operands.len() <= OPERANDS
             && line.masks.len() <= OPERANDS
             && line.accesses.len() <= MAX_PLACED
             && line.tiles.len() <= RESULTS
