@@ -173,7 +173,14 @@ impl Step for Chain {
                 1 => String::new(),
                 count => format!(" in {count} passes,"),
             };
-            return format!("Chain of {}, strip by strip,{passes}", self.code.insts.len());
+            let turns = match self.round {
+                Some(_) => " turns at once,",
+                None => "",
+            };
+            return format!(
+                "Chain of {}, strip by strip,{passes}{turns}",
+                self.code.insts.len()
+            );
         }
         match self.lanes <= self.block {
             true => format!("Chain of {}, at once,", self.code.insts.len()),
