@@ -608,7 +608,7 @@ fn run_one(
     let Some(repeats) = how.options.repeat else {
         return run_once(prepared, launch, memory, Some(before_launch), how);
     };
-    let before = Snapshot::of(memory)?;
+    let before = Snapshot::of(memory, prepared)?;
     let mut ran = run_once(prepared, launch, memory, None, how)?;
     let mut times = Vec::new();
     while times.len() < repeats as usize && !ran.launched.interrupted {
@@ -625,31 +625,42 @@ fn run_one(
 /// Bytes that a thread puts back at a time.
 const RESTORED: usize = 1 << 20;
 
-/// The bytes of all allocations, for launches that are run again on the same data.
-struct Snapshot(Vec<Vec<u8>>, Vec<Vec<(u64, u64)>>);
+/// What a launch reads and changes, for launches that are run again on the same data. To put back what is only written would
+/// change nothing but what the caches hold.
+struct Snapshot {
+    bytes: Vec<Option<Vec<u8>>>,
+    written: Vec<Vec<(u64, u64)>>,
+}
 
 impl Snapshot {
     /// # Errors
     /// Storage too large to be held twice.
-    fn of(memory: &Memory) -> Result<Snapshot> {
-        let bytes: u64 = memory.allocations.iter().map(|a| a.bytes.len() as u64).sum();
+    fn of(memory: &Memory, prepared: &Prepared<'_>) -> Result<Snapshot> {
+        let carried = prepared.carried(memory.allocations.len());
+        let allocations = || memory.allocations.iter().zip(&carried);
+        let kept = allocations().filter(|(_, carried)| **carried);
+        let bytes: u64 = kept.map(|(a, _)| a.bytes.len() as u64).sum();
         if bytes > available_memory() || memory.allocations.iter().any(|a| a.deferred.is_some()) {
-            return Err(
-                Error::unsupported("--repeat holds every tensor twice, and these are too large").into(),
-            );
+            return Err(Error::unsupported(
+                "--repeat holds what a launch reads and changes twice, and that is too large",
+            )
+            .into());
         }
-        Ok(Snapshot(
-            memory.allocations.iter().map(|a| a.bytes.to_vec()).collect(),
-            memory.allocations.iter().map(|a| a.written.clone()).collect(),
-        ))
+        Ok(Snapshot {
+            bytes: allocations()
+                .map(|(a, &carried)| carried.then(|| a.bytes.to_vec()))
+                .collect(),
+            written: memory.allocations.iter().map(|a| a.written.clone()).collect(),
+        })
     }
 
     /// Puts back what has changed; the other pages stay as they are.
     fn restore(&self, memory: &mut Memory) {
-        for (allocation, written) in memory.allocations.iter_mut().zip(&self.1) {
+        for (allocation, written) in memory.allocations.iter_mut().zip(&self.written) {
             allocation.written.clone_from(written);
         }
-        for (allocation, before) in memory.allocations.iter_mut().zip(&self.0) {
+        for (allocation, before) in memory.allocations.iter_mut().zip(&self.bytes) {
+            let Some(before) = before else { continue };
             let parts = allocation
                 .bytes
                 .par_chunks_mut(RESTORED)

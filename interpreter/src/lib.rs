@@ -50,6 +50,7 @@ pub use tilescope_launch::view;
 pub mod stretch;
 pub mod written;
 
+use analysis::pointees::Pointees;
 use std::sync::atomic::AtomicBool;
 use tilescope_diagnostics::{Check, CheckSet, Error, Finding, Printed, Result};
 use tilescope_ir::attrs::{ReduceKind, RmwKind};
@@ -348,6 +349,14 @@ impl<'m> Prepared<'m> {
         };
         outcome.add(found, self.options.max_findings);
         Ok(outcome)
+    }
+
+    /// For so many allocations, whether a launch may both read and change them: those that it does not, it leaves with the same
+    /// bytes when it runs again on what it left.
+    pub fn carried(&self, allocations: usize) -> Vec<bool> {
+        let touched = Pointees::of(self.module, self.kernel, self.launch).touched(self.module);
+        let changed = touched.stored.both(touched.loaded).union(touched.updated);
+        (0..allocations).map(|i| changed.contains(i)).collect()
     }
 
     /// True if a program can be run again on what the launch left: otherwise, what is read after it is written would

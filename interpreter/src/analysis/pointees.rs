@@ -146,8 +146,11 @@ impl Pointees {
                     (Effect::Read, _) | (_, OpCode::AtomicLoad | OpCode::AtomicPoll) => {
                         touched.loaded = touched.loaded.union(set);
                     }
-                    // Between programs such an atomic is a plain access.
-                    (Effect::Sync, _) if is_of_one_block(op) => touched.stored = touched.stored.union(set),
+                    // Between programs such an atomic is a plain access: a load and a store.
+                    (Effect::Sync, _) if is_of_one_block(op) => {
+                        touched.loaded = touched.loaded.union(set);
+                        touched.stored = touched.stored.union(set);
+                    }
                     (Effect::Write, _) => touched.stored = touched.stored.union(set),
                     (Effect::Sync, _) => touched.updated = touched.updated.union(set),
                     _ => {}
