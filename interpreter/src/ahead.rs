@@ -26,6 +26,8 @@ pub struct Ahead {
     ranges: [(usize, usize); ROOM],
     /// The range that is replaced next.
     oldest: usize,
+    /// Something may be left to ask for.
+    left: bool,
 }
 
 impl Ahead {
@@ -34,6 +36,7 @@ impl Ahead {
     pub fn push(&mut self, start: usize, bytes: usize) {
         self.ranges[self.oldest % ROOM] = (start, start + bytes.min(MOST));
         self.oldest += 1;
+        self.left = true;
     }
 
     /// True if nothing is left to ask for.
@@ -44,7 +47,13 @@ impl Ahead {
 
     /// Asks for some more lines, of the oldest range first.
     #[inline]
-    pub fn pull(&mut self, mut lines: usize) {
+    pub fn pull(&mut self, lines: usize) {
+        if self.left {
+            self.pull_some(lines);
+        }
+    }
+
+    fn pull_some(&mut self, mut lines: usize) {
         for i in self.oldest..self.oldest + ROOM {
             let (start, end) = self.ranges[i % ROOM];
             if start >= end {
@@ -60,6 +69,7 @@ impl Ahead {
                 return;
             }
         }
+        self.left = false;
     }
 }
 

@@ -23,6 +23,7 @@ mod exp;
 pub(crate) mod half;
 mod plan;
 mod sixteen;
+mod step;
 mod straight;
 pub(crate) mod strip;
 pub(crate) mod widen;

@@ -64,6 +64,9 @@ pub(super) enum Code {
     F16Sum,
     Bf16Sum,
     SquareSum,
+    PutSum,
+    F32Div,
+    F32Max,
     Max,
     Min,
     /// Any other fold.
@@ -104,6 +107,9 @@ fn both(first: Code, second: Code) -> Option<Code> {
         (Code::TakeF16, Code::Sum) => Code::F16Sum,
         (Code::TakeBf16, Code::Sum) => Code::Bf16Sum,
         (Code::Square, Code::Sum) => Code::SquareSum,
+        (Code::Put, Code::Sum) => Code::PutSum,
+        (Code::TakeF32, Code::DivF32) => Code::F32Div,
+        (Code::TakeF32, Code::Max) => Code::F32Max,
         _ => return None,
     })
 }

@@ -1,87 +1,24 @@
 //! How the operations of [`super::strip`] run. What each does was found when the line was made ([`super::plan`]); where its operand
-//! is, is found when a turn begins ([`Level::aim`]). Strips that lie inside all windows and ranges then find nothing anew; in those that are
+//! is, is found when a turn begins ([`super::step`]). Strips that lie inside all windows and ranges then find nothing anew; in those that are
 //! cut, lanes outside are left out of loads and stores by masks.
 
 #![allow(clippy::needless_range_loop, reason = "lanes of several vectors, by number")]
 
 use super::Cpu;
-use super::plan::{Code, From, Place, Plan, STEPS};
+use super::plan::Code;
 #[cfg(target_arch = "x86_64")]
 use super::sixteen::Pair;
 use super::sixteen::Sixteen;
-use super::strip::{ARGUMENTS, Arith, Fold, Held, MOST, OPERANDS, Operand, Rooms, Run, SHORT, Window};
+use super::step::{Step, Steps, aim};
+use super::strip::{ARGUMENTS, Arith, Fold, Held, MOST, Operand, Rooms, Run, SHORT, Window};
 use crate::ahead::Ahead;
 use crate::frame::Tile;
-use crate::lanes::Loop;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::__m512;
-use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// Lines that are asked for at once, about: to ask costs as much as a step, and for more of them would have the CPU wait.
 const ASKED: usize = 16;
-
-/// Room for operands that are the same in every lane.
-#[derive(Debug, Clone)]
-#[repr(C, align(64))]
-pub(super) struct Spread {
-    numbers: [[f32; MOST]; OPERANDS],
-    /// Divisors, and their inverses.
-    divisors: [[[f32; 16]; 2]; OPERANDS],
-}
-
-impl Default for Spread {
-    fn default() -> Spread {
-        Spread {
-            numbers: [[0.0; MOST]; OPERANDS],
-            divisors: [[[0.0; 16]; 2]; OPERANDS],
-        }
-    }
-}
-
-/// A step of a run.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Step {
-    code: Code,
-    from: From,
-    arith: Arith,
-    fold: Fold,
-    place: Place,
-    /// Where its operand is, or its result goes: that of lane 0, which need not be there.
-    at: *mut u8,
-    /// Bytes from lane to lane; none if every strip has the same.
-    bytes: usize,
-    /// The lanes that are there.
-    lanes: (usize, usize),
-    /// Those that are chosen.
-    chosen: (usize, usize),
-    /// What all others are; where all lanes are the same, what they are.
-    other: f32,
-    each: Option<Loop<f32>>,
-    number: usize,
-}
-
-/// Room for the steps of a run: nothing is written before there is one.
-#[derive(Debug)]
-pub struct Steps(MaybeUninit<[Step; STEPS]>);
-
-impl Steps {
-    /// Nothing yet.
-    #[inline(always)]
-    pub fn none() -> Steps {
-        Steps(MaybeUninit::uninit())
-    }
-
-    /// The first `count`.
-    ///
-    /// # Safety
-    /// [`find`] gave so many.
-    #[inline]
-    unsafe fn all(&mut self, count: usize) -> &mut [Step] {
-        // SAFETY: so many were written.
-        unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), count) }
-    }
-}
 
 /// What strips share.
 #[derive(Clone, Copy)]
@@ -107,8 +44,14 @@ pub(super) trait Level {
     unsafe fn wide(shared: Shared<'_>, first: usize) -> bool;
     /// One of [`SHORT`] lanes, combined so many times.
     unsafe fn short(shared: Shared<'_>, first: usize, times: usize) -> bool;
-    /// Gives steps the places of their windows and operands; what is the same in every lane is spread.
-    unsafe fn aim(steps: &mut [Step], windows: &[Window<'_>], operands: &[Operand<'_>], scratch: *mut Rooms);
+    /// As [`strips`].
+    unsafe fn turn(
+        cpu: Cpu,
+        run: (&Run<'_>, *mut Rooms, (&mut Steps, usize)),
+        windows: &[Window<'_>],
+        operands: &[Operand<'_>],
+        ahead: &mut Ahead,
+    ) -> bool;
 }
 
 macro_rules! level {
@@ -119,6 +62,7 @@ macro_rules! level {
         impl Level for $name {
             const VECTORS: usize = $count;
             $(#[target_feature(enable = $features)])*
+            #[inline(never)]
             unsafe fn whole(shared: Shared<'_>, first: usize, count: usize, ahead: (&mut Ahead, usize)) -> bool {
                 let mut special = false;
                 // SAFETY: the caller's.
@@ -138,6 +82,7 @@ macro_rules! level {
                 special
             }
             $(#[target_feature(enable = $features)])*
+            #[inline(never)]
             unsafe fn wide(shared: Shared<'_>, first: usize) -> bool {
                 // SAFETY: the caller's.
                 unsafe {
@@ -148,6 +93,7 @@ macro_rules! level {
                 }
             }
             $(#[target_feature(enable = $features)])*
+            #[inline(never)]
             unsafe fn short(shared: Shared<'_>, first: usize, times: usize) -> bool {
                 // SAFETY: the caller's.
                 unsafe {
@@ -158,15 +104,15 @@ macro_rules! level {
                 }
             }
             $(#[target_feature(enable = $features)])*
-            unsafe fn aim(steps: &mut [Step], windows: &[Window<'_>], operands: &[Operand<'_>], scratch: *mut Rooms) {
-                for step in steps {
-                    match step.place {
-                        Place::Window(i) => step.look_at(&windows[i]),
-                        // SAFETY: the caller's.
-                        Place::Operand(i) => unsafe { take::<$vector, $count>(step, i, operands[i], scratch) },
-                        _ => {}
-                    }
-                }
+            unsafe fn turn(
+                cpu: Cpu,
+                run: (&Run<'_>, *mut Rooms, (&mut Steps, usize)),
+                windows: &[Window<'_>],
+                operands: &[Operand<'_>],
+                ahead: &mut Ahead,
+            ) -> bool {
+                // SAFETY: the caller's.
+                unsafe { strips::<Self, $vector, $count>(cpu, run, windows, operands, ahead) }
             }
         }
     };
@@ -188,147 +134,13 @@ fn inside(windows: &[Window<'_>], ranges: &[(usize, usize)]) -> Range<usize> {
     first..last
 }
 
-/// Every lane.
-const ALL: (usize, usize) = (0, usize::MAX);
-
-impl Step {
-    /// What a step is before its operand has a place, if that is a window or an operand.
-    ///
-    /// # Safety
-    /// As [`strips`]; the room is nobody else's.
-    #[inline(always)]
-    unsafe fn of(plan: &Plan, run: &Run<'_>, scratch: *mut Rooms) -> Step {
-        let (mut at, mut bytes): (*mut u8, usize) = (std::ptr::null_mut(), 0);
-        match plan.place {
-            // SAFETY: the caller's.
-            Place::Saved(i) => at = unsafe { (&raw mut (*scratch).saved[i]).cast() },
-            Place::Fold(i) => at = run.folds[i].as_ptr().cast(),
-            Place::Result(i) => (at, bytes) = (run.results[i].as_ptr().cast_mut().cast(), 4),
-            Place::Nowhere | Place::Window(_) | Place::Operand(_) => {}
-        }
-        Step {
-            code: plan.code,
-            from: plan.from,
-            arith: plan.arith,
-            fold: plan.fold,
-            place: plan.place,
-            at,
-            bytes,
-            lanes: ALL,
-            chosen: match plan.code {
-                Code::Choose => run.ranges[plan.number],
-                _ => ALL,
-            },
-            other: 0.0,
-            each: plan.each,
-            number: plan.number,
-        }
-    }
-
-    /// Its operand is a tile.
-    #[inline(always)]
-    fn go_along(&mut self, tile: *const f32) {
-        (self.at, self.bytes) = (tile.cast_mut().cast(), 4);
-        if self.code == Code::DivideBy {
-            self.code = Code::DivF32;
-        }
-    }
-
-    /// True if its operand is this in every lane, and was so before.
-    #[inline(always)]
-    fn is_spread(&self, x: f32) -> bool {
-        !self.at.is_null() && self.bytes == 0 && self.other.to_bits() == x.to_bits()
-    }
-
-    /// Its operand is a window, or its result goes there.
-    #[inline(always)]
-    fn look_at(&mut self, window: &Window<'_>) {
-        self.bytes = window.held.bytes();
-        self.at = window.span.start().wrapping_sub(window.first * self.bytes);
-        (self.lanes, self.other) = ((window.first, window.last), window.other);
-        self.code = match self.code {
-            Code::StoreF32 | Code::Stream if window.stream => Code::Stream,
-            Code::Stream => Code::StoreF32,
-            code => code,
-        };
-    }
-}
-
-/// Gives a step an operand, which has a number.
-///
-/// # Safety
-/// As [`strips`]; the room is nobody else's, and what was spread there for an earlier turn is there still.
-#[inline(always)]
-unsafe fn take<V: Sixteen, const N: usize>(
-    step: &mut Step,
-    number: usize,
-    operand: Operand<'_>,
-    scratch: *mut Rooms,
-) {
-    // SAFETY: the caller's; rooms are as long as a strip.
-    unsafe {
-        match operand {
-            Operand::Tile(tile) => step.go_along(tile.as_ptr()),
-            Operand::Made(tile) => step.go_along(tile.as_ptr().cast()),
-            Operand::Uniform(x, _) if step.is_spread(x) => {}
-            Operand::Uniform(x, inverse) => {
-                (step.other, step.bytes) = (x, 0);
-                step.code = match step.code {
-                    Code::DivF32 | Code::DivideBy if inverse != 0.0 => Code::DivideBy,
-                    Code::DivideBy => Code::DivF32,
-                    code => code,
-                };
-                if step.code == Code::DivideBy {
-                    let room: *mut f32 = (&raw mut (*scratch).spread.divisors[number]).cast();
-                    V::splat(x).store(room);
-                    V::splat(inverse).store(room.add(16));
-                    step.at = room.cast();
-                } else {
-                    let room: *mut f32 = (&raw mut (*scratch).spread.numbers[number]).cast();
-                    for i in 0..N {
-                        V::splat(x).store(room.add(16 * i))
-                    }
-                    step.at = room.cast();
-                }
-            }
-        }
-    }
-}
-
-/// The steps of a run, and how many: what is the same whatever its windows and operands are.
-///
-/// # Panics
-/// If they are more than [`STEPS`].
-///
-/// # Safety
-/// As [`strips`].
-#[inline]
-pub(super) unsafe fn find(plans: &[Plan], run: &Run<'_>, scratch: *mut Rooms, found: &mut Steps) -> usize {
-    assert!(plans.len() <= STEPS, "more steps than there is room for");
-    let whole = run
-        .ranges
-        .iter()
-        .all(|range| range.0 == 0 && range.1 >= run.alike);
-    let steps: *mut Step = found.0.as_mut_ptr().cast();
-    let mut count = 0;
-    for plan in plans {
-        // Where all lanes are chosen, nothing is left to choose.
-        let is_idle = whole && (plan.code == Code::Else || plan.code == Code::Choose && plan.from.is_none());
-        if !is_idle {
-            // SAFETY: the caller's, and there is room.
-            unsafe { steps.add(count).write(Step::of(plan, run, scratch)) }
-            count += 1;
-        }
-    }
-    count
-}
-
 /// All strips: wide ones as long as more than half of one is left, then those of [`SHORT`] lanes; whether a NaN or an
 /// infinity was written to a tensor.
 ///
 /// # Safety
 /// The CPU must be of the level, and what the steps name must be there, for all lanes of the run; they were found for it.
-pub(super) unsafe fn strips<L: Level>(
+#[inline(always)]
+unsafe fn strips<L: Level, V: Sixteen, const N: usize>(
     cpu: Cpu,
     (run, scratch, steps): (&Run<'_>, *mut Rooms, (&mut Steps, usize)),
     windows: &[Window<'_>],
@@ -342,7 +154,7 @@ pub(super) unsafe fn strips<L: Level>(
     // for them, are as long as the last strip; lanes outside windows are only touched where strips are not cut.
     unsafe {
         let steps = steps.0.all(steps.1);
-        L::aim(steps, windows, operands, scratch);
+        aim::<V, N>(steps, windows, operands, scratch);
         let sums = steps
             .iter()
             .find(|step| step.code == Code::Sum)
@@ -374,12 +186,6 @@ pub(super) unsafe fn strips<L: Level>(
         if first < run.alike {
             // Nothing is written to a tensor.
             L::short(shared, first, (run.alike - first) / SHORT);
-            for result in run.results {
-                let lane = result[first].get();
-                result[first + SHORT..run.alike]
-                    .iter()
-                    .for_each(|other| other.set(lane));
-            }
         }
     }
     special
@@ -515,6 +321,22 @@ unsafe fn strip<V: Sixteen, const N: usize, const CUT: bool>(
                     }
                 }};
             }
+            /// Divides the strip by a number, of which a step has the inverse too.
+            macro_rules! divide {
+                ($step:expr) => {{
+                    let by = $step.at.cast::<f32>();
+                    for i in 0..N {
+                        last[i] = last[i].divide_by(*by, *by.add(16))
+                    }
+                }};
+            }
+            /// Combines the strip with an extreme; the step that is one is `$step`.
+            macro_rules! extreme {
+                ($step:expr, $fold:expr) => {{
+                    let partials = $step.at.cast::<f32>();
+                    extreme(&last, V::load(partials), $fold).store(partials);
+                }};
+            }
             match step.code {
                 Code::TakeF32 => each!(Held::F32, |_a, b| b),
                 Code::TakeF16 => each!(Held::F16, |_a, b| b),
@@ -547,10 +369,20 @@ unsafe fn strip<V: Sixteen, const N: usize, const CUT: bool>(
                         }
                     }
                 }
-                Code::DivideBy => {
-                    let (by, inverse) = (*at.cast::<f32>(), *at.cast::<f32>().add(16));
-                    for i in 0..N {
-                        last[i] = last[i].divide_by(by, inverse)
+                Code::DivideBy => divide!(step),
+                Code::F32Div => {
+                    each!(Held::F32, |_a, b| b);
+                    if let Some(next) = steps.next() {
+                        match next.code {
+                            Code::DivideBy => divide!(next),
+                            _ => {
+                                let other = next.at.wrapping_add(first * next.bytes);
+                                for i in 0..N {
+                                    let by = part_of::<V, CUT>(next, other, Held::F32, first, i);
+                                    last[i] = last[i].div(by)
+                                }
+                            }
+                        }
                     }
                 }
                 Code::Exp if V::FUNCTIONS => {
@@ -666,13 +498,17 @@ unsafe fn strip<V: Sixteen, const N: usize, const CUT: bool>(
                     }
                     sum!(next)
                 }
-                Code::Max => {
-                    let partials = extreme(&last, V::load(at.cast()), Fold::Max);
-                    partials.store(at.cast());
+                Code::PutSum => {
+                    put(&last, at.cast());
+                    sum!(next)
                 }
-                Code::Min => {
-                    let partials = extreme(&last, V::load(at.cast()), Fold::Min);
-                    partials.store(at.cast());
+                Code::Max => extreme!(step, Fold::Max),
+                Code::Min => extreme!(step, Fold::Min),
+                Code::F32Max => {
+                    each!(Held::F32, |_a, b| b);
+                    if let Some(next) = steps.next() {
+                        extreme!(next, Fold::Max)
+                    }
                 }
                 Code::Fold => {
                     let mut partials = V::load(at.cast());

@@ -12,7 +12,8 @@
 //! There is no version without vector instructions ([`is_there`]): the operations then run one after the other.
 
 use super::plan::{Plan, STEPS, plan};
-use super::straight::{self, Spread};
+use super::step::{Spread, find};
+use super::straight::{self, Level};
 use super::{Cpu, CpuLevel};
 use crate::ahead::Ahead;
 use crate::lanes::Loop;
@@ -20,7 +21,7 @@ use crate::tensor_memory::Span;
 use std::cell::{Cell, UnsafeCell};
 use std::ops::Range;
 
-pub use super::straight::Steps;
+pub use super::step::Steps;
 
 /// Lanes of the longest strip: tiles must have so many, or a multiple.
 pub const MOST: usize = 128;
@@ -277,7 +278,7 @@ pub struct Run<'a> {
     pub alike: usize,
     /// Lanes that are chosen.
     pub ranges: &'a [(usize, usize)],
-    /// Tiles to write.
+    /// Tiles to write: of lanes that are alike, the first ones only.
     pub results: &'a [&'a [Cell<f32>]],
     /// Partial results.
     pub folds: &'a [Cell<[f32; PARTIALS]>],
@@ -386,7 +387,7 @@ impl<'a> Ready<'a> {
             && ops.folds <= run.folds.len();
         assert!(all_fine, "an operation names what is not there");
         // SAFETY: what the operations name was checked above.
-        let count = unsafe { straight::find(&ops.plans, &run, run.scratch.0.get(), steps) };
+        let count = unsafe { find(&ops.plans, &run, run.scratch.0.get(), steps) };
         Ready {
             cpu,
             ops,
@@ -430,10 +431,10 @@ impl<'a> Ready<'a> {
             let run = (&self.run, self.run.scratch.0.get(), steps);
             match self.cpu.level {
                 CpuLevel::Avx512 => {
-                    return straight::strips::<straight::Avx512>(self.cpu, run, windows, operands, ahead);
+                    return straight::Avx512::turn(self.cpu, run, windows, operands, ahead);
                 }
                 CpuLevel::Avx2 => {
-                    return straight::strips::<straight::Avx2>(self.cpu, run, windows, operands, ahead);
+                    return straight::Avx2::turn(self.cpu, run, windows, operands, ahead);
                 }
                 CpuLevel::Scalar => {}
             }

@@ -5,7 +5,7 @@
 //! them are judged and noted at once, and operations made ready once. Where rows of whole tiles begin where the last
 //! turn's end, they are done as one.
 
-use super::{Access, Line, MOST_ROOMS, Origin, PASSES};
+use super::{Access, Line, MOST_ROOMS, Origin, PASSES, RESULTS};
 use crate::frame::{Slot, Taken, Tile};
 use crate::hunt;
 use crate::machine::Machine;
@@ -131,18 +131,22 @@ impl Line {
     ) -> u64 {
         let most = [self.accesses.len(), self.masks.len(), self.operands.len()];
         let rooms = most.into_iter().max().unwrap_or(0);
-        let passes = self.passes.len();
-        match (rooms.max(self.tiles.len()).max(self.folds.len()), passes) {
-            (0..=2, 1) => self.run_in::<2, 1>(members, inst, machine, lanes, turns),
-            (0..=4, 1) => self.run_in::<4, 1>(members, inst, machine, lanes, turns),
-            (_, 1) => self.run_in::<MOST_ROOMS, 1>(members, inst, machine, lanes, turns),
-            (0..=4, _) => self.run_in::<4, PASSES>(members, inst, machine, lanes, turns),
-            (..) => self.run_in::<MOST_ROOMS, PASSES>(members, inst, machine, lanes, turns),
-        }
+        let results = self.tiles.len().max(self.folds.len());
+        let run = match (rooms, results, self.passes.len()) {
+            (0..=2, 0, 1) => Line::run_in::<2, 0, 1>,
+            (0..=4, 0, 1) => Line::run_in::<4, 0, 1>,
+            (_, 0, 1) => Line::run_in::<MOST_ROOMS, 0, 1>,
+            (0..=4, _, 1) => Line::run_in::<4, RESULTS, 1>,
+            (_, _, 1) => Line::run_in::<MOST_ROOMS, RESULTS, 1>,
+            (0..=4, ..) => Line::run_in::<4, RESULTS, PASSES>,
+            (..) => Line::run_in::<MOST_ROOMS, RESULTS, PASSES>,
+        };
+        run(self, members, inst, machine, lanes, turns)
     }
 
-    /// Runs it with so many rooms for what it names, and for passes: to make more of them costs short rows a tenth of their time.
-    fn run_in<const ROOMS: usize, const PASSES: usize>(
+    /// Runs it with so many rooms for what it names, for what it makes, and for passes: to make more of them costs short rows a
+    /// tenth of their time.
+    fn run_in<const ROOMS: usize, const RESULTS: usize, const PASSES: usize>(
         &self,
         members: &[Inst],
         inst: &Inst,
@@ -195,8 +199,8 @@ impl Line {
         };
         let mut ahead = std::mem::take(&mut machine.frame.ahead);
         let scratch = machine.strip.take().unwrap_or_default();
-        let mut buffers: [Option<Taken>; ROOMS] = [const { None }; ROOMS];
-        let mut made: [&[Cell<f32>]; ROOMS] = [&[]; ROOMS];
+        let mut buffers: [Option<Taken>; RESULTS] = [const { None }; RESULTS];
+        let mut made: [&[Cell<f32>]; RESULTS] = [&[]; RESULTS];
         for ((buffer, cells), tile) in buffers.iter_mut().zip(&mut made).zip(&self.tiles) {
             let buffer = buffer.insert(machine.frame.take::<f32>(tile.slot(members, inst), lanes));
             *cells = Cell::from_mut(buffer.lanes::<f32>(lanes)).as_slice_of_cells();
@@ -214,8 +218,8 @@ impl Line {
                 Origin::Fold(_) => continue,
             };
         }
-        let mut numbers = [0.0; ROOMS];
-        let folds = [const { Cell::new([0.0; PARTIALS]) }; ROOMS];
+        let mut numbers = [0.0; RESULTS];
+        let folds = [const { Cell::new([0.0; PARTIALS]) }; RESULTS];
         let mut room: [Steps; PASSES] = std::array::from_fn(|_| Steps::none());
         let mut ready: [Option<Ready<'_>>; PASSES] = [const { None }; PASSES];
         for (((pass, (part, alike)), ready), room) in
@@ -236,6 +240,10 @@ impl Line {
             let ops = pass.quick.as_ref().unwrap_or(&pass.ops);
             *ready = Some(Ready::new(context.cpu, ops, run, room));
         }
+        let mut streams = [false; ROOMS];
+        for ((streams, access), row) in streams.iter_mut().zip(&self.accesses).zip(&*rows) {
+            *streams = access.placed.writes && shared.streams(row.allocation, row.bytes());
+        }
         let mut special = false;
         for turn in 0..rounds {
             for (i, access) in self.accesses.iter().enumerate() {
@@ -246,8 +254,7 @@ impl Line {
                 if (joined || turn > 0)
                     && let Some(span) = shared.span(row.allocation, row.offset, row.bytes())
                 {
-                    let streams = access.placed.writes && shared.streams(row.allocation, rows[i].bytes());
-                    windows[i] = windows[i].at(span, row.first..row.last, streams);
+                    windows[i] = windows[i].at(span, row.first..row.last, streams[i]);
                 }
                 // Rows that go on and on need no asking for.
                 if !access.placed.writes && !joined {
@@ -293,6 +300,12 @@ impl Line {
             special |= found;
             if found && of == Of::Programs && !joined {
                 machine.sink.suspects.add(machine.linear + turn);
+            }
+        }
+        for (tile, cells) in self.tiles.iter().zip(made) {
+            // Nobody reads more of others.
+            if let (Some(_), Some((first, others))) = (tile.result, cells[edge..].split_first()) {
+                others.iter().for_each(|other| other.set(first.get()));
             }
         }
         for (made, buffer) in self.tiles.iter().zip(buffers) {
