@@ -36,7 +36,7 @@ pub fn line(row: &Row, threads: usize) -> String {
         other(row.triton),
         other(row.torch),
         seconds(ours),
-        (ours / row.ours.unchecked - 1.0) * 100.0,
+        row.ours.cost * 100.0,
         memory(row),
     )
 }
@@ -83,7 +83,7 @@ pub fn table(rows: &[Row], threads: usize, machine: &str, versions: Option<Strin
             row.name
         );
     }
-    let costs = rows.iter().map(|r| (r.ours.checked / r.ours.unchecked - 1.0, r));
+    let costs = rows.iter().map(|r| (r.ours.cost, r));
     if let Some((most, row)) = costs.max_by(|a, b| a.0.total_cmp(&b.0)) {
         let _ = writeln!(
             table,
