@@ -284,8 +284,13 @@ fn run_chunk(machine: &mut Machine<'_>, programs: Range<u64>, cut: &Cut) -> (u64
             break;
         }
         machine.start(linear);
-        let stretch = machine.context.tape.stretch.as_ref();
-        let count = match stretch.map_or(0, |stretch| stretch.run(machine, end - linear)) {
+        let (tape, left) = (machine.context.tape, end - linear);
+        let together = match (&tape.stretch, &tape.neighbours) {
+            (Some(stretch), _) => stretch.run(machine, left),
+            (None, Some(neighbours)) => neighbours.run(machine, left),
+            (None, None) => 0,
+        };
+        let count = match together {
             0 => {
                 let rest = machine.resume(0);
                 stopped |= finish(machine, rest, cut);
