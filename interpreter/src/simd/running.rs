@@ -5,18 +5,22 @@
 //! and so are the bits.
 
 use super::{Cpu, FlatLoop};
+use crate::kind::Lane;
 use crate::tensor_memory::Span;
 use std::marker::PhantomData;
 
-/// Rows that go side by side: the CPU can write no more elements at a time than these give.
+/// Rows that go side by side: with so many the CPU adds as fast as it writes.
 pub const ROWS: usize = 4;
+
+/// Elements of a row that are written one after the other: one line of the cache takes two at a time.
+const BLOCK: usize = 4;
 
 /// Combines the elements of rows, each from its first span to its second one, which is apart from it or the same; gives
 /// what came last. A NaN may be any until `finish` makes it canonical, and must stay one.
 ///
 /// # Panics
 /// If a span has fewer elements, or there are none.
-pub fn rows<T: Copy + PartialEq, const N: usize>(
+pub fn rows<T: Lane, const N: usize>(
     cpu: Cpu,
     spans: [[Span<'_>; 2]; N],
     lanes: usize,
@@ -46,7 +50,7 @@ struct Rows<'a, T, S, F, const N: usize> {
 
 impl<T, S, F, const N: usize> FlatLoop for Rows<'_, T, S, F, N>
 where
-    T: Copy + PartialEq,
+    T: Lane,
     S: Fn(T, T) -> T,
     F: Fn(T) -> T,
 {
@@ -57,13 +61,28 @@ where
         let from = self.spans.map(|[from, _]| from.start().cast::<T>());
         let to = self.spans.map(|[_, to]| to.start().cast::<T>());
         // SAFETY: the caller checked that every span has so many elements, and a span is valid for reads and writes; any
-        // bytes are a number.
+        // bytes are a `T` (`Lane: Pod`).
         unsafe {
             let mut sums: [T; N] = std::array::from_fn(|row| from[row].read_unaligned());
             for row in 0..N {
                 to[row].write_unaligned(sums[row]);
             }
-            for i in 1..self.lanes {
+            let mut first = 1;
+            while first + BLOCK <= self.lanes {
+                let mut blocks: [[T; BLOCK]; N] =
+                    from.map(|from| from.add(first).cast::<[T; BLOCK]>().read_unaligned());
+                for i in 0..BLOCK {
+                    for (sum, block) in sums.iter_mut().zip(&mut blocks) {
+                        *sum = (self.step)(*sum, block[i]);
+                        block[i] = *sum;
+                    }
+                }
+                for (to, block) in to.iter().zip(blocks) {
+                    to.add(first).cast::<[T; BLOCK]>().write_unaligned(block);
+                }
+                first += BLOCK;
+            }
+            for i in first..self.lanes {
                 for row in 0..N {
                     sums[row] = (self.step)(sums[row], from[row].add(i).read_unaligned());
                     to[row].add(i).write_unaligned(sums[row]);
