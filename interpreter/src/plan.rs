@@ -9,6 +9,7 @@
 use crate::frame::Slot;
 use crate::kind::Kind;
 use crate::lower::Lowered;
+use crate::steps::running::Neighbours;
 use crate::steps::strip::Round;
 use crate::stretch::Stretch;
 use crate::tape::{Code, Inst, Tape};
@@ -52,6 +53,7 @@ pub fn plan(mut lowered: Lowered, reuse: bool) -> Tape {
     }
     Tape {
         stretch: Stretch::of(&lowered.code.insts).filter(|_| reuse),
+        neighbours: Neighbours::of(&lowered.code.insts).filter(|_| reuse),
         code: lowered.code,
         prologue,
         first,

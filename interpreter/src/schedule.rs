@@ -10,6 +10,7 @@
 use crate::hunt::Hunt;
 use crate::machine::{Context, Machine, Rest, Stop};
 use crate::races::Found;
+use crate::simd::running::ROWS;
 use crate::sink::{Detail, Key, Sink};
 use crate::steps::atomic;
 use crate::tape::{At, Order};
@@ -211,17 +212,18 @@ pub fn run_some(
 fn parallel(context: &Context<'_>, programs: Range<u64>, cut: &Cut, progress: &(dyn Fn(u64) + Sync)) -> Ran {
     let threads = rayon::current_num_threads().max(1) as u64;
     let count = programs.end.saturating_sub(programs.start);
-    let least = context
-        .tape
-        .stretch
-        .as_ref()
-        .map_or(1, |stretch| stretch.least(count));
+    // Least programs that are worth taking, and of how many they should be a multiple.
+    let (least, group) = match (&context.tape.stretch, &context.tape.neighbours) {
+        (Some(stretch), _) => (stretch.least(count), 1),
+        (None, Some(_)) => (ROWS as u64, ROWS as u64),
+        (None, None) => (1, 1),
+    };
     let next = AtomicU64::new(programs.start);
     let ran: Mutex<(Option<Sink>, u64, bool)> = Mutex::new((None, 0, false));
     let work = || {
         let mut machine = Machine::new(context);
         let (mut all, mut stopped) = (0, false);
-        while let Some(chunk) = claim(&next, programs.end, threads, least).filter(|_| !stopped) {
+        while let Some(chunk) = claim(&next, programs.end, threads, (least, group)).filter(|_| !stopped) {
             let (done, by_limit) = run_chunk(&mut machine, chunk, cut);
             progress(done);
             all += done;
@@ -261,9 +263,10 @@ fn parallel(context: &Context<'_>, programs: Range<u64>, cut: &Cut, progress: &(
 const MOST: u64 = 4096;
 
 /// The next programs that nobody took, fewer the fewer are left, but so many at least: so workers end together, whatever a program costs, and
-/// taking some costs nothing beside them.
-fn claim(next: &AtomicU64, end: u64, threads: u64, least: u64) -> Option<Range<u64>> {
-    let count = |first: u64| (end.saturating_sub(first) / (8 * threads)).clamp(least.min(MOST), MOST);
+/// taking some costs nothing beside them. As long as more are left, they are whole groups.
+fn claim(next: &AtomicU64, end: u64, threads: u64, (least, group): (u64, u64)) -> Option<Range<u64>> {
+    let share = |first: u64| end.saturating_sub(first) / (8 * threads) / group * group;
+    let count = |first: u64| share(first).clamp(least.min(MOST), MOST);
     let taken = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |first| {
         (first < end).then(|| (first + count(first)).min(end))
     });
@@ -284,8 +287,13 @@ fn run_chunk(machine: &mut Machine<'_>, programs: Range<u64>, cut: &Cut) -> (u64
             break;
         }
         machine.start(linear);
-        let stretch = machine.context.tape.stretch.as_ref();
-        let count = match stretch.map_or(0, |stretch| stretch.run(machine, end - linear)) {
+        let (tape, left) = (machine.context.tape, end - linear);
+        let together = match (&tape.stretch, &tape.neighbours) {
+            (Some(stretch), _) => stretch.run(machine, left),
+            (None, Some(neighbours)) => neighbours.run(machine, left),
+            (None, None) => 0,
+        };
+        let count = match together {
             0 => {
                 let rest = machine.resume(0);
                 stopped |= finish(machine, rest, cut);

@@ -13,8 +13,10 @@ use crate::optimise::formula::Rule;
 use crate::optimise::place::Plain;
 use crate::steps::chain::Chain;
 use crate::steps::control::Counted;
+use crate::steps::fold::RunningRows;
 use crate::steps::memory::placed::{PlacedLoad, Reach};
 use crate::steps::memory::row::Placed;
+use crate::steps::running::{Neighbours, Running};
 use crate::steps::strip::Link;
 use crate::stretch::Stretch;
 use std::fmt::Debug;
@@ -192,6 +194,16 @@ pub trait Step: Debug + Send + Sync {
         None
     }
 
+    /// Its loop from memory to memory, if it is a scan of one row from the first element on.
+    fn running_rows(&self) -> Option<RunningRows> {
+        None
+    }
+
+    /// Itself, if it is a scan from memory to memory.
+    fn running(&self) -> Option<&Running> {
+        None
+    }
+
     /// True if the program ends here.
     fn ends(&self) -> bool {
         false
@@ -327,6 +339,8 @@ pub struct Tape {
     pub shapes: Vec<(Kind, u32)>,
     /// How neighbouring programs run as one stretch, where they can.
     pub stretch: Option<Stretch>,
+    /// How neighbouring programs that scan a row each go side by side, where they can.
+    pub neighbours: Option<Neighbours>,
 }
 
 impl Inst {

@@ -2,7 +2,7 @@
 //!
 //! [`once`] straightens loops that go round once; [`hoist`] takes what is the same in all programs out of them; [`place`] gives loads and stores that go by
 //! [`formula`] their addresses without tiles of pointers and masks; [`widen`] lets those of narrow floats give f32
-//! where that is wanted; [`fuse`] joins element-wise operations to
+//! where that is wanted; [`running`] joins scans of a row with their load and store; [`fuse`] joins element-wise operations to
 //! chains that run block by block. All work on a lowered kernel before its slots are planned. A tape for the
 //! debugger goes without either, so that every value can be looked at; results have the same bits and findings
 //! are the same (`tests/lowerings.rs` holds them to it).
@@ -12,6 +12,7 @@ pub mod fuse;
 pub mod hoist;
 pub mod once;
 pub mod place;
+pub mod running;
 pub mod widen;
 
 use crate::frame::Slot;
@@ -28,6 +29,7 @@ pub fn optimise(lowered: &mut Lowered, grid: [u64; 3], poison: Poison, cpu: Cpu)
     if poison == Poison::Zero {
         place::place(lowered, grid);
         widen::widen(lowered);
+        running::join(lowered);
     }
     fuse::fuse(lowered, cpu);
 }

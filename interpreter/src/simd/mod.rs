@@ -22,6 +22,7 @@ mod exp;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod half;
 mod plan;
+pub(crate) mod running;
 mod sixteen;
 mod step;
 mod straight;

@@ -9,8 +9,9 @@ use crate::lanes::Signless;
 use crate::num::Canonical;
 use crate::num::float::{Bf16, F8E4M3, F8E5M2, F16};
 use crate::num::math::Arithmetic;
-use crate::simd::{Cpu, FlatLoop, strip};
+use crate::simd::{Cpu, FlatLoop, running, strip};
 use crate::steps::reduce::{Along, PARTIALS};
+use crate::tensor_memory::Span;
 use tilescope_ir::{Function, OpCode, OpId};
 
 /// The loops of one operation on lanes of one kind.
@@ -20,7 +21,13 @@ pub struct Fold {
     pub reduce: fn(&mut Frame, Cpu, Along, Slot, Slot),
     /// Combines along a dimension, from the last element if reversed: operand, result.
     pub scan: fn(&mut Frame, Cpu, Along, bool, Slot, Slot),
+    /// The same from memory to memory, for operations that make no finite number of one that is not.
+    pub rows: Option<RunningRows>,
 }
+
+/// Combines the elements of up to [`running::ROWS`] rows, each from its first span to its second one: true for those that
+/// hold a NaN or an infinity then.
+pub type RunningRows = fn(Cpu, &[[Span<'_>; 2]], usize) -> [bool; running::ROWS];
 
 /// The loops for the region of a reduce or scan, if it is one operation of its two arguments.
 pub fn of_region(function: &Function, op: OpId, kind: Kind) -> Option<Fold> {
@@ -245,10 +252,36 @@ native! {
     MulF64: f64, *;
 }
 
+/// Floats of the CPU.
+trait Native: Lane {
+    fn is_finite(self) -> bool;
+}
+
+impl Native for f32 {
+    fn is_finite(self) -> bool {
+        f32::is_finite(self)
+    }
+}
+
+impl Native for f64 {
+    fn is_finite(self) -> bool {
+        f64::is_finite(self)
+    }
+}
+
 const fn loops<C: Combine>() -> Fold {
     Fold {
         reduce: reduce::<C>,
         scan: scan::<C>,
+        rows: None,
+    }
+}
+
+/// The same for an operation of the CPU that makes no finite number of one that is not.
+const fn native_loops<C: Combine<Lane: Native>>() -> Fold {
+    Fold {
+        rows: Some(running_in_memory::<C>),
+        ..loops::<C>()
     }
 }
 
@@ -279,10 +312,10 @@ fn fold(code: OpCode, kind: Kind) -> Option<Fold> {
         };
     }
     Some(match (code, kind) {
-        (OpCode::AddF, Kind::F32) => loops::<AddF32>(),
-        (OpCode::MulF, Kind::F32) => loops::<MulF32>(),
-        (OpCode::AddF, Kind::F64) => loops::<AddF64>(),
-        (OpCode::MulF, Kind::F64) => loops::<MulF64>(),
+        (OpCode::AddF, Kind::F32) => native_loops::<AddF32>(),
+        (OpCode::MulF, Kind::F32) => native_loops::<MulF32>(),
+        (OpCode::AddF, Kind::F64) => native_loops::<AddF64>(),
+        (OpCode::MulF, Kind::F64) => native_loops::<MulF64>(),
         (OpCode::AddF, _) => floats!(AddF),
         (OpCode::MulF, _) => floats!(MulF),
         (OpCode::MaxNumF, _) => floats!(MaxNum),
@@ -482,6 +515,28 @@ fn running_rows<C: Combine, const N: usize>(rows: &mut [C::Lane], axis: usize, r
             *element = C::finish(*sum);
         }
     }
+}
+
+/// Rows in memory.
+fn running_in_memory<C: Combine<Lane: Native>>(
+    cpu: Cpu,
+    spans: &[[Span<'_>; 2]],
+    lanes: usize,
+) -> [bool; running::ROWS] {
+    let mut special = [false; running::ROWS];
+    match *spans {
+        [a, b, c, d] => {
+            let last = running::rows(cpu, [a, b, c, d], lanes, C::step, C::finish);
+            special = last.map(|last| !last.is_finite());
+        }
+        _ => {
+            for (special, &span) in special.iter_mut().zip(spans) {
+                let [last] = running::rows(cpu, [span], lanes, C::step, C::finish);
+                *special = !last.is_finite();
+            }
+        }
+    }
+    special
 }
 
 #[inline(always)]

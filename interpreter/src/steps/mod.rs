@@ -15,6 +15,7 @@ pub mod math;
 pub mod memory;
 pub mod reduce;
 pub mod region;
+pub mod running;
 pub mod scan;
 pub mod shape;
 pub mod strip;

@@ -8,7 +8,7 @@ use crate::kind::Kind;
 use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
 use crate::simd::Cpu;
-use crate::steps::fold::{self, Fold};
+use crate::steps::fold::{self, Fold, RunningRows};
 use crate::steps::reduce::{Along, combining_region};
 use crate::steps::region::{Chunks, Region, exchange};
 use crate::taint::Births;
@@ -50,6 +50,11 @@ impl Step for Scan {
 
     /// The nested instructions carry births.
     fn taint(&self, _: &Inst, _: &mut Machine<'_>) {}
+
+    fn running_rows(&self) -> Option<RunningRows> {
+        let is_row = self.along.outer == 1 && self.along.inner == 1 && self.along.axis > 1;
+        self.fold?.rows.filter(|_| is_row && !self.reverse)
+    }
 
     fn nested(&self) -> Option<&Code> {
         Some(&self.region.code)
