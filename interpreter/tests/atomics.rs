@@ -709,3 +709,26 @@ fn an_undefined_operand_is_a_use_only_where_active() {
     assert_eq!((finding.check, finding.count), (Check::DivByZero, 1));
     assert_eq!(finding.lane.as_deref(), Some(&[1u32][..]));
 }
+
+/// An atomic of one block reads what it writes, as one of the device does: what it found is not there any more when the
+/// launch has ended, so births are looked for from the beginning.
+#[test]
+fn births_behind_an_exchange_are_looked_for_from_the_beginning() {
+    for scope in ["cta", "gpu"] {
+        let body = format!(
+            "%m = arith.constant true
+             %five = arith.constant 5.0 : f32
+             %old = tt.atomic_rmw exch, relaxed, {scope}, %p, %five, %m : (!tt.ptr<f32>, f32, i1) -> f32
+             %less = arith.subf %old, %five : f32
+             %log = math.log %less : f32
+             tt.store %y, %log : !tt.ptr<f32>"
+        );
+        let ran = Bench::new("%p: !tt.ptr<f32>, %y: !tt.ptr<f32>", &body, 1)
+            .tensor("p", Dtype::F32, &[0f32])
+            .tensor("y", Dtype::F32, &[0f32])
+            .run();
+        // The logarithm of 0 - 5, not that of 5 - 5: an infinity.
+        assert!(ran.checks().is_empty(), "{scope}: {:?}", ran.checks());
+        assert!(ran.outcome.asks_for_births(), "{scope}");
+    }
+}
