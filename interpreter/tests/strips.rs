@@ -103,6 +103,14 @@ fn bodies() -> Vec<String> {
             + &op("%y = arith.addf %f0, %b0")
             + "  %z = arith.select %live, %y, %a0 : tensor<LANESxi1>, tensor<LANESxf32>\n"
             + &reduce("%z", "%r", "addf"),
+        // Functions, of each other and beside what they were made of.
+        op("%a0 = math.erf %x")
+            + &op("%b0 = math.exp2 %a0")
+            + &op("%c0 = math.exp %w")
+            + &op("%d0 = math.erf %c0")
+            + &op("%y = arith.mulf %b0, %d0")
+            + &reduce("%y", "%r", "addf")
+            + &op("%z = arith.addf %a0, %y"),
         // Nothing but copies.
         op("%y = arith.addf %x, %s") + &op("%z = arith.mulf %y, %s") + &reduce("%w", "%r", "minnumf"),
     ];

@@ -543,7 +543,7 @@ fused_slices! {
     /// `out[i] = 2^x[i]`, over the shorter length, with the CPU's vectors: as a loop over [`Elementary::exp2`].
     exp2_slice: exp2, simd::exp2;
     /// `out[i] = erf(x[i])`, over the shorter length, with the CPU's vectors: as a loop over [`Elementary::erf`].
-    erf_slice: erf;
+    erf_slice: erf, simd::erf;
 }
 
 /// x^n for an integer n: `math.fpowi`, libdevice's `powi`.

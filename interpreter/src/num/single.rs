@@ -83,7 +83,7 @@ const TANH: [f32; 6] = [
 ];
 
 /// erf(x)/x − 1 in x², for |x| ≤ 0.9, to 2^-31.
-const ERF: [f32; 7] = [
+pub(crate) const ERF: [f32; 7] = [
     0.12837917,
     -0.37612635,
     0.112837195,
@@ -94,7 +94,7 @@ const ERF: [f32; 7] = [
 ];
 
 /// log2(erfc(x)) in x − 1, for x within [0.85, 4], to 2^-28 of erf.
-const LOG2_ERFC: [f32; 7] = [
+pub(crate) const LOG2_ERFC: [f32; 7] = [
     -2.6684167,
     -3.8072257,
     -1.2163446,
@@ -103,6 +103,9 @@ const LOG2_ERFC: [f32; 7] = [
     -0.0027296054,
     0.00029218689,
 ];
+
+/// Below, erf(x) is by [`ERF`], else by [`LOG2_ERFC`].
+pub(crate) const ERF_TURNS: f32 = 0.86;
 
 /// Σ c_n·x^n, by Horner's rule.
 #[inline(always)]
@@ -282,5 +285,5 @@ pub(super) fn erf(x: f32, fma: impl Fn(f32, f32, f32) -> f32) -> f32 {
     let power = power_of_two(k);
     let excess = r * fma(r, fused_polynomial(r, EXP2, &fma), LN_2);
     let large = fma(-power, excess, 1.0 - power);
-    with_sign(if size < 0.86 { small } else { large }, x)
+    with_sign(if size < ERF_TURNS { small } else { large }, x)
 }

@@ -1,28 +1,31 @@
-//! The exponentials of [`crate::num`] on slices, by two instructions that only AVX-512 has: one rounds to an integer,
+//! The exponentials of [`crate::num`], and the error function, which has one in it, on slices, by two instructions that only AVX-512 has: one rounds to an integer,
 //! one multiplies with a power of two and rounds once, below the smallest normal number too.
 //!
 //! The other operations are those of the lane functions, in their order, so that the bits are the same. What is below the limits of
 //! those vanishes here too, whatever it is on the way.
 
 use std::arch::x86_64::{
-    __m512, __mmask16, _CMP_NLE_UQ, _CMP_NLT_UQ, _CMP_UNORD_Q, _MM_FROUND_NO_EXC, _mm512_add_ps,
-    _mm512_cmp_ps_mask, _mm512_fmadd_ps, _mm512_fnmadd_ps, _mm512_loadu_ps, _mm512_mask_mov_ps,
-    _mm512_maskz_roundscale_ps, _mm512_maskz_scalef_ps, _mm512_min_ps, _mm512_mul_ps, _mm512_set1_ps,
-    _mm512_storeu_ps, _mm512_sub_ps,
+    __m512, __mmask16, _CMP_LT_OQ, _CMP_NLE_UQ, _CMP_NLT_UQ, _CMP_UNORD_Q, _MM_FROUND_NO_EXC, _mm512_add_ps,
+    _mm512_andnot_si512, _mm512_castps_si512, _mm512_castsi512_ps, _mm512_cmp_ps_mask, _mm512_fmadd_ps,
+    _mm512_fnmadd_ps, _mm512_loadu_ps, _mm512_mask_mov_ps, _mm512_maskz_roundscale_ps,
+    _mm512_maskz_scalef_ps, _mm512_min_ps, _mm512_mul_ps, _mm512_scalef_ps, _mm512_set1_epi32,
+    _mm512_set1_ps, _mm512_storeu_ps, _mm512_sub_ps, _mm512_ternarylogic_epi32,
 };
 
 use crate::num::float::CANONICAL_NAN;
 use crate::num::math::Elementary;
-use crate::num::single::{EXP, EXP_LIMITS, EXP_VANISHES, EXP2, EXP2_LIMITS, EXP2_VANISHES, LN_2_REST};
+use crate::num::single::{
+    ERF, ERF_TURNS, EXP, EXP_LIMITS, EXP_VANISHES, EXP2, EXP2_LIMITS, EXP2_VANISHES, LN_2_REST, LOG2_ERFC,
+};
 
 /// Elements of a vector.
 const LANES: usize = 16;
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn polynomial(x: __m512, c: [f32; 5]) -> __m512 {
-    let mut sum = _mm512_set1_ps(c[4]);
-    for n in (0..4).rev() {
+fn polynomial<const N: usize>(x: __m512, c: [f32; N]) -> __m512 {
+    let mut sum = _mm512_set1_ps(c[N - 1]);
+    for n in (0..N - 1).rev() {
         sum = _mm512_fmadd_ps(sum, x, _mm512_set1_ps(c[n]));
     }
     sum
@@ -72,6 +75,31 @@ pub(super) fn exp2_16(x: __m512) -> __m512 {
     _mm512_maskz_scalef_ps(kept, _mm512_fmadd_ps(r, slope, _mm512_set1_ps(1.0)), n)
 }
 
+/// erf(x); where `x` is a NaN, a NaN.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn erf_16(x: __m512) -> __m512 {
+    let sign = _mm512_set1_epi32(i32::MIN);
+    let size = _mm512_castsi512_ps(_mm512_andnot_si512(sign, _mm512_castps_si512(x)));
+    let small = _mm512_fmadd_ps(size, polynomial(_mm512_mul_ps(size, size), ERF), size);
+    let past = _mm512_sub_ps(at_most(size, 4.0), _mm512_set1_ps(1.0));
+    let t = polynomial(past, LOG2_ERFC);
+    let n = nearest(t, __mmask16::MAX);
+    let r = _mm512_sub_ps(t, n);
+    let power = _mm512_scalef_ps(_mm512_set1_ps(1.0), n);
+    let slope = _mm512_fmadd_ps(r, polynomial(r, EXP2), _mm512_set1_ps(std::f32::consts::LN_2));
+    let excess = _mm512_mul_ps(r, slope);
+    let large = _mm512_fnmadd_ps(power, excess, _mm512_sub_ps(_mm512_set1_ps(1.0), power));
+    let is_small = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(size, _mm512_set1_ps(ERF_TURNS));
+    let value = _mm512_castps_si512(_mm512_mask_mov_ps(large, is_small, small));
+    // The sign of `x`, all else of the value.
+    _mm512_castsi512_ps(_mm512_ternarylogic_epi32::<0xca>(
+        sign,
+        _mm512_castps_si512(x),
+        value,
+    ))
+}
+
 /// NaN becomes the canonical one.
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -106,4 +134,5 @@ macro_rules! slices {
 slices! {
     exp: exp_16, <f32 as Elementary>::exp;
     exp2: exp2_16, <f32 as Elementary>::exp2;
+    erf: erf_16, <f32 as Elementary>::erf;
 }

@@ -274,7 +274,7 @@ macro_rules! avx512_slices {
     )*};
 }
 
-avx512_slices!(exp exp2);
+avx512_slices!(exp exp2 erf);
 
 /// Adds the product of two row-major matrices to a third with the CPU's micro-kernel, if it has one:
 /// false means that nothing was done. The slices must have `m·k`, `k·n` and `m·n` elements.

@@ -1,6 +1,6 @@
 //! What each operation of a line ([`super::strip`]) does, found when the line is made: [`super::straight`] runs it.
 
-use super::strip::{Arith, Exponential, Fold, Held, Op, Source};
+use super::strip::{Arith, Fold, Held, Op, Source, Transcendental};
 use crate::lanes::Loop;
 
 /// Most steps of a line.
@@ -34,6 +34,7 @@ pub(super) enum Code {
     DivideBy,
     Exp,
     Exp2,
+    Erf,
     /// Lanes in a range from here, others from where the next step says.
     Choose,
     Else,
@@ -184,10 +185,11 @@ pub(super) fn plan(ops: &[Op], held: &[Held]) -> Vec<Plan> {
                     ..step
                 }
             }
-            Op::Exponential(function, each) => {
+            Op::Transcendental(function, each) => {
                 let code = match function {
-                    Exponential::Exp => Code::Exp,
-                    Exponential::Exp2 => Code::Exp2,
+                    Transcendental::Exp => Code::Exp,
+                    Transcendental::Exp2 => Code::Exp2,
+                    Transcendental::Erf => Code::Erf,
                 };
                 Plan {
                     each: Some(each),

@@ -3,7 +3,7 @@
 #![allow(clippy::missing_safety_doc, reason = "the trait's")]
 
 #[cfg(target_arch = "x86_64")]
-use super::exp::{exp_16, exp2_16};
+use super::exp::{erf_16, exp_16, exp2_16};
 use super::strip::{EXPONENTS, Fold};
 use crate::num::float::CANONICAL_NAN;
 #[cfg(target_arch = "x86_64")]
@@ -30,11 +30,12 @@ use std::arch::x86_64::{
 /// Every method needs a CPU with the instructions of the implementing type; sixteen elements must be at a pointer, and
 /// for `stream` it must be aligned to 64 bytes.
 pub(super) trait Sixteen: Copy {
-    /// There are instructions for [`super::strip::Exponential`].
+    /// There are instructions for [`super::strip::Transcendental`].
     const FUNCTIONS: bool;
     /// Of a NaN, a NaN.
     unsafe fn exp(self) -> Self;
     unsafe fn exp2(self) -> Self;
+    unsafe fn erf(self) -> Self;
     /// Divided by a number in [`super::strip::divisors`], rounded once.
     ///
     /// The quotient by the inverse is off by two units of the last place at most; what it leaves, divided by the inverse,
@@ -100,6 +101,11 @@ impl Sixteen for __m512 {
     unsafe fn exp2(self) -> __m512 {
         // SAFETY: the trait's.
         unsafe { exp2_16(self) }
+    }
+    #[inline(always)]
+    unsafe fn erf(self) -> __m512 {
+        // SAFETY: the trait's.
+        unsafe { erf_16(self) }
     }
     #[inline(always)]
     unsafe fn divide_by(self, by: f32, inverse: f32) -> __m512 {
@@ -298,6 +304,9 @@ impl Sixteen for Pair {
         self
     }
     unsafe fn exp2(self) -> Pair {
+        self
+    }
+    unsafe fn erf(self) -> Pair {
         self
     }
     #[inline(always)]

@@ -395,6 +395,11 @@ unsafe fn strip<V: Sixteen, const N: usize, const CUT: bool>(
                         last[i] = last[i].exp2()
                     }
                 }
+                Code::Erf if V::FUNCTIONS => {
+                    for i in 0..N {
+                        last[i] = last[i].erf()
+                    }
+                }
                 Code::Choose => {
                     for i in 0..N {
                         let left = last[i];
@@ -413,7 +418,7 @@ unsafe fn strip<V: Sixteen, const N: usize, const CUT: bool>(
                         argument.store(room.add(16 * i))
                     }
                 }
-                Code::Apply | Code::Exp | Code::Exp2 => {
+                Code::Apply | Code::Exp | Code::Exp2 | Code::Erf => {
                     let Some(each) = step.each else { continue };
                     if step.code != Code::Apply {
                         put(&last, (&raw mut (*scratch).arguments[0]).cast());

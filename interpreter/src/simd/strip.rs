@@ -56,9 +56,10 @@ pub enum Arith {
 
 /// One operand to one, with instructions of their own on some CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exponential {
+pub enum Transcendental {
     Exp,
     Exp2,
+    Erf,
 }
 
 /// How lanes of a row become one.
@@ -222,7 +223,7 @@ pub enum Op {
     /// Combines what the last operation left with this.
     Arith(Arith, Source),
     /// A function of it, and the same as a loop.
-    Exponential(Exponential, Loop<f32>),
+    Transcendental(Transcendental, Loop<f32>),
     /// Lanes in a range of the run, by number, are from the first, others from the second.
     Choose(usize, Source, Source),
     /// Makes this operand number so much of the next [`Op::Apply`].
@@ -340,7 +341,7 @@ impl Ops {
                 Op::Result(i) => need(&mut all.results, i),
                 Op::Fold(i, _) => need(&mut all.folds, i),
                 Op::Store(i) => need(&mut all.windows, i),
-                Op::Exponential(..) | Op::Canonical => {}
+                Op::Transcendental(..) | Op::Canonical => {}
             }
             for source in sources {
                 match source {

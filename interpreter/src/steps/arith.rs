@@ -7,7 +7,7 @@ use crate::lanes::{Elementwise, Signless, apply_and_fetch, elementwise as lane_l
 use crate::lower::Lower;
 use crate::machine::{Flow, Machine, Stop};
 use crate::optimise::formula::Rule;
-use crate::simd::strip::{Arith, Exponential};
+use crate::simd::strip::{Arith, Transcendental};
 use crate::steps::strip::Link;
 use crate::steps::symbolic;
 use crate::taint::{self, BirthDetail, Births};
@@ -36,8 +36,9 @@ impl Step for Lanewise {
             OpCode::SubF => Link::Arith(Arith::Sub),
             OpCode::MulF => Link::Arith(Arith::Mul),
             OpCode::DivF | OpCode::ApproxDivF | OpCode::PreciseDivF => Link::Arith(Arith::Div),
-            OpCode::Exp => Link::Exponential(Exponential::Exp, each),
-            OpCode::Exp2 => Link::Exponential(Exponential::Exp2, each),
+            OpCode::Exp => Link::Transcendental(Transcendental::Exp, each),
+            OpCode::Exp2 => Link::Transcendental(Transcendental::Exp2, each),
+            OpCode::Erf => Link::Transcendental(Transcendental::Erf, each),
             code => {
                 let keeps = matches!(code, OpCode::NegF | OpCode::AbsF | OpCode::CopySign);
                 Link::Each(each, keeps)

@@ -16,7 +16,7 @@ use crate::kind::Kind;
 use crate::lanes::Loop;
 use crate::machine::Machine;
 use crate::num::float::{Bf16, F16, StoredFloat};
-use crate::simd::strip::{Arith, Exponential, Fold, Held, MOST, OPERANDS, Ops, SHORT, Window};
+use crate::simd::strip::{Arith, Fold, Held, MOST, OPERANDS, Ops, SHORT, Transcendental, Window};
 use crate::steps::chain::MAX_PLACED;
 use crate::steps::memory::row::{Placed, Row};
 use crate::tape::Inst;
@@ -30,7 +30,7 @@ pub enum Link {
     /// A loop over all operands, and whether it keeps bits of a NaN: it then must get the canonical one.
     Each(Loop<f32>, bool),
     /// A function that may have instructions of its own, and the same as a loop.
-    Exponential(Exponential, Loop<f32>),
+    Transcendental(Transcendental, Loop<f32>),
     /// One of two values, as a condition says.
     Select,
     /// Rounded to fewer bits.

@@ -232,7 +232,7 @@ impl Maker<'_> {
             }
         }
         self.lines += match link {
-            Link::Each(..) | Link::Exponential(..) | Link::Arith(Arith::Div | Arith::DivInto) => 8,
+            Link::Each(..) | Link::Transcendental(..) | Link::Arith(Arith::Div | Arith::DivInto) => 8,
             _ => 2,
         };
         match link {
@@ -242,9 +242,9 @@ impl Maker<'_> {
             Link::Fold(fold) => self.fold(index, fold),
             Link::Arith(arith) => self.arith(index, arith),
             Link::Each(each, keeps) => self.each(index, each, keeps),
-            Link::Exponential(function, each) => {
+            Link::Transcendental(function, each) => {
                 self.bring(inst.ins[0])?;
-                self.ops.push(Op::Exponential(function, each));
+                self.ops.push(Op::Transcendental(function, each));
                 self.finish(index, inst.outs[0], true)
             }
             Link::Select => {
