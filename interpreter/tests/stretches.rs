@@ -25,7 +25,9 @@ tt.func public @k(%xp: !tt.ptr<f32>, %yp: !tt.ptr<f32>, %zp: !tt.ptr<f32>, %n: i
   %at = arith.addi %starts, %lanes : tensor<128xi32>
   %from0 = FROM : i32
   %froms = tt.splat %from0 : i32 -> tensor<128xi32>
-  %from = arith.addi %froms, %lanes : tensor<128xi32>
+  %from1 = arith.addi %froms, %lanes : tensor<128xi32>
+  %again = arith.constant dense<AGAIN> : tensor<128xi32>
+  %from = arith.remsi %from1, %again : tensor<128xi32>
   %ns = tt.splat %n : i32 -> tensor<128xi32>
   %live = arith.cmpi slt, %at, %ns : tensor<128xi32>
   %xs = tt.splat %xp : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>>
@@ -53,6 +55,8 @@ struct Case {
     width: usize,
     start: &'static str,
     from: &'static str,
+    /// Elements of `y` that are read again and again.
+    again: usize,
     /// Element of `x` that is no number.
     nan: Option<usize>,
     /// The second tensor, and whether the third is the first.
@@ -70,6 +74,7 @@ const PLAIN: Case = Case {
     width: 0,
     start: "arith.muli %pid, %c128",
     from: "arith.muli %pid, %c128",
+    again: 1 << 20,
     nan: None,
     in_place: false,
     births: false,
@@ -80,7 +85,8 @@ fn run(case: &Case, options: Options) -> (bool, Vec<String>, Vec<u8>) {
     let text = KERNEL
         .replace("WIDTH", &case.width.to_string())
         .replace("START", case.start)
-        .replace("FROM", case.from);
+        .replace("FROM", case.from)
+        .replace("AGAIN", &case.again.to_string());
     let z = match case.in_place {
         true => "zp = { view_of = \"xp\", role = \"inout\" }".to_string(),
         false => format!(
@@ -178,6 +184,12 @@ fn what_one_program_does_wrong_is_found_in_it() {
             found: &["unwritten-output"],
             ..PLAIN
         },
+        // Rows of four, and of five blocks, which all programs read.
+        Case {
+            again: 512,
+            ..PLAIN
+        },
+        Case { again: 640, ..PLAIN },
         // The last programs are outside.
         Case {
             n: 5120,

@@ -49,13 +49,28 @@ const MAX_TERMS: usize = 4;
 /// Most comparisons in a mask.
 const MAX_COMPARISONS: usize = 4;
 
-/// base + Σ factor · scalar + what the lane gives.
+/// What is left of base + Σ factor · scalar, which is 0 or more, divided by a number; so many times.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rest {
+    /// Where all scalars are 0.
+    pub base: i64,
+    /// Scalars and their factors.
+    pub terms: Vec<(Slot, i64)>,
+    /// By what it is divided: 1 or more.
+    pub divisor: i64,
+    /// How often it is taken.
+    pub times: i64,
+}
+
+/// base + Σ factor · scalar + what the lane gives, and the rest of a division, if there is one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Formula {
     /// The value where all scalars and the lane are 0.
     pub base: i64,
     /// Scalars and their factors.
     pub terms: Vec<(Slot, i64)>,
+    /// The rest of a division.
+    pub rest: Option<Rest>,
     /// The share of the lane: base 0, without vector.
     pub lanes: Sum,
     /// Least and greatest value; of an address, of what is added to the tensor's.
@@ -73,11 +88,30 @@ pub enum Known {
     Mask(Vec<Formula>),
 }
 
+impl Rest {
+    fn times(self, factor: i64) -> Option<Rest> {
+        Some(Rest {
+            times: self.times.checked_mul(factor)?,
+            ..self
+        })
+    }
+}
+
+/// The greatest number that divides both; `a` is 1 or more.
+fn greatest_common_divisor(a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (a, b.checked_abs().unwrap_or(1));
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
 impl Formula {
     fn constant(value: i64) -> Formula {
         Formula {
             base: value,
             terms: Vec::new(),
+            rest: None,
             lanes: Sum::uniform(0, 0),
             range: (value, value),
             tensor: 0,
@@ -99,7 +133,10 @@ impl Formula {
 
     /// The number, if it is one.
     pub fn number(&self) -> Option<i64> {
-        let is_one = self.terms.is_empty() && self.lanes.constant().is_some() && self.tensor == 0;
+        let is_one = self.terms.is_empty()
+            && self.rest.is_none()
+            && self.lanes.constant().is_some()
+            && self.tensor == 0;
         is_one.then_some(self.base)
     }
 
@@ -133,6 +170,12 @@ impl Formula {
             }
         }
         terms.retain(|term| term.1 != 0);
+        let rest = match (a.rest, b.rest) {
+            (None, None) => None,
+            (Some(rest), None) => Some(rest),
+            (None, Some(rest)) => Some(rest.times(sign)?),
+            (Some(_), Some(_)) => return None,
+        };
         let (low, high) = if sign < 0 { (b.range.1, b.range.0) } else { b.range };
         let tensor = match (a.tensor, b.tensor) {
             (tensor, 0) => tensor,
@@ -142,6 +185,7 @@ impl Formula {
         let sum = Formula {
             base: a.base.checked_add(b.base.checked_mul(sign)?)?,
             terms,
+            rest,
             lanes,
             range: (
                 a.range.0.checked_add(low.checked_mul(sign)?)?,
@@ -168,9 +212,33 @@ impl Formula {
         Some(Formula {
             base: self.base.checked_mul(factor)?,
             terms,
+            rest: match &self.rest {
+                Some(rest) if factor != 0 => Some(rest.clone().times(factor)?),
+                _ => None,
+            },
             lanes: self.lanes.scale(factor)?,
             range: (a.min(b), a.max(b)),
             tensor: 0,
+        })
+    }
+
+    /// What is left of it, divided by a number, where the lanes of a tile never go past a multiple of that: where all else is a
+    /// multiple of something that divides the number too, and is more than what any lane adds.
+    fn rest(&self, divisor: i64) -> Option<Formula> {
+        let (low, high) = self.lanes.bounds()?;
+        let factors = self.terms.iter().map(|term| term.1);
+        let step = factors.chain([self.base]).fold(divisor, greatest_common_divisor);
+        let is_plain = self.rest.is_none() && self.tensor == 0 && self.range.0 >= 0;
+        (is_plain && low == 0 && high < step).then(|| Formula {
+            rest: Some(Rest {
+                base: self.base,
+                terms: self.terms.clone(),
+                divisor,
+                times: 1,
+            }),
+            lanes: self.lanes,
+            range: (0, divisor - step + high),
+            ..Formula::constant(0)
         })
     }
 
@@ -437,6 +505,7 @@ impl Finder<'_> {
                     x.plus(&Formula::constant((a / divisor).checked_mul(divisor)?), -1)
                 }
                 _ if b < c => Some(x.clone()),
+                Some(divisor) if !is_scalar => x.rest(divisor),
                 _ => scalar((0, b.min(d - 1))),
             },
             _ => None,
@@ -566,7 +635,14 @@ mod tests {
             .terms
             .iter()
             .map(|&(slot, factor)| factor * scalars[slot.0 as usize]);
-        formula.base + terms.sum::<i64>() + formula.lanes.at(lane, &[])
+        let rest = formula.rest.as_ref().map_or(0, |rest| {
+            let terms = rest
+                .terms
+                .iter()
+                .map(|&(slot, factor)| factor * scalars[slot.0 as usize]);
+            (rest.base + terms.sum::<i64>()) % rest.divisor * rest.times
+        });
+        formula.base + terms.sum::<i64>() + rest + formula.lanes.at(lane, &[])
     }
 
     /// 2 to 9.
@@ -633,6 +709,45 @@ mod tests {
         assert_eq!(compare(Ult, &x, &y), None);
         assert!(compare(Ult, &x, &a).is_some());
         assert_eq!(compare(Eq, &x, &y), None);
+    }
+
+    #[test]
+    fn rests_of_blocks_are_those_of_values() {
+        let [a, b] = scalars();
+        let eight = Formula {
+            lanes: Sum::range(0, 3).unwrap(),
+            range: (0, 7),
+            ..Formula::constant(0)
+        };
+        // 8a + lane, and 16a + 8 + lane: blocks of eight.
+        let blocks = a.times(8).unwrap().plus(&eight, 1).unwrap();
+        let apart = a.times(16).unwrap().plus(&eight, 1).unwrap();
+        let apart = apart.plus(&Formula::constant(8), 1).unwrap();
+        for (x, divisors) in [(&blocks, [8, 16, 24, 40]), (&apart, [8, 16, 48, 80])] {
+            for divisor in divisors {
+                let rest = x.rest(divisor).unwrap();
+                let sum = rest.times(-4).unwrap().plus(&b.times(100).unwrap(), 1).unwrap();
+                let other = b.times(100).unwrap().plus(&rest.times(4).unwrap(), -1).unwrap();
+                all(|scalars, lane| {
+                    let want = at(x, scalars, lane) % divisor;
+                    assert_eq!(at(&rest, scalars, lane), want);
+                    assert!(rest.range.0 <= want && want <= rest.range.1);
+                    for sum in [&sum, &other] {
+                        assert_eq!(at(sum, scalars, lane), 100 * scalars[1] - 4 * want);
+                    }
+                });
+                assert_eq!(rest.plus(&rest, 1), None);
+                assert_eq!(rest.number(), None);
+            }
+            // A block goes past a multiple of these.
+            for divisor in [1, 4, 12, 20, 28] {
+                assert_eq!(x.rest(divisor), None, "{divisor}");
+            }
+        }
+        // Below 0, or from some lane on.
+        assert_eq!(b.times(8).unwrap().plus(&eight, 1).unwrap().rest(16), None);
+        let shifted = a.times(8).unwrap().plus(&lanes(), 1).unwrap();
+        assert_eq!(shifted.rest(16), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::lower::Lowered;
 use crate::optimise::formula::{Formula, Formulas, Known, Rule};
 use crate::optimise::relocate;
 use crate::plan::mention;
-use crate::steps::memory::placed::{Below, Place, PlacedLoad, PlacedStore, Value};
+use crate::steps::memory::placed::{Below, Place, PlacedLoad, PlacedStore, Remainder, Value};
 use crate::steps::memory::{Load, Store};
 use crate::tape::{Code, Inst, Order};
 
@@ -130,8 +130,20 @@ pub enum Plain {
 
 /// The number that a formula gives without the lane; its scalars join the operands.
 fn spell(formula: &Formula, lowered: &Lowered, ins: &mut Vec<Slot>) -> Value {
+    let rest = formula.rest.as_ref().map(|rest| Remainder {
+        of: spell_sum(rest.base, &rest.terms, lowered, ins),
+        divisor: rest.divisor,
+        times: rest.times,
+    });
+    Value {
+        rest: rest.map(Box::new),
+        ..spell_sum(formula.base, &formula.terms, lowered, ins)
+    }
+}
+
+fn spell_sum(base: i64, sum: &[(Slot, i64)], lowered: &Lowered, ins: &mut Vec<Slot>) -> Value {
     let mut terms = Vec::new();
-    for &(slot, factor) in &formula.terms {
+    for &(slot, factor) in sum {
         let operand = ins.iter().position(|&own| own == slot).unwrap_or_else(|| {
             ins.push(slot);
             ins.len() - 1
@@ -140,8 +152,9 @@ fn spell(formula: &Formula, lowered: &Lowered, ins: &mut Vec<Slot>) -> Value {
         terms.push((operand, bytes, factor));
     }
     Value {
-        base: formula.base,
+        base,
         terms,
+        rest: None,
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Fold {
     pub rows: Option<RunningRows>,
 }
 
-/// Combines the elements of up to [`running::ROWS`] rows, each from its first span to its second one: true for those that
+/// Combines the elements of up to `running::ROWS` rows, each from its first span to its second one: true for those that
 /// hold a NaN or an infinity then.
 pub type RunningRows = fn(Cpu, &[[Span<'_>; 2]], usize) -> [bool; running::ROWS];
 

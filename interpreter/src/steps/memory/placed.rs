@@ -24,20 +24,39 @@ use crate::tensor_memory::Shared;
 use crate::with_width;
 use std::ops::Range;
 
-/// A number that depends on scalars: base + Σ factor · scalar.
+/// What is left of a number, which is 0 or more, by a division.
+#[derive(Debug, Clone)]
+pub struct Remainder {
+    /// The number.
+    pub of: Value,
+    /// By what it is divided: 1 or more.
+    pub divisor: i64,
+    /// How often the rest is taken.
+    pub times: i64,
+}
+
+/// A number that depends on scalars: base + Σ factor · scalar, and the rest of a division, if there is one.
 #[derive(Debug, Clone)]
 pub struct Value {
     /// Without the scalars.
     pub base: i64,
     /// Operand of the instruction, its bytes, and the factor.
     pub terms: Vec<(usize, u8, i64)>,
+    /// The rest of a division.
+    pub rest: Option<Box<Remainder>>,
 }
 
 impl Value {
-    /// How much it grows where a scalar does by one.
-    pub(super) fn factor(&self, inst: &Inst, scalar: Slot) -> i64 {
-        let terms = self.terms.iter().filter(|term| inst.ins[term.0] == scalar);
-        terms.fold(0, |sum, term| sum.wrapping_add(term.2))
+    /// How much it grows where a scalar does by one; none if that is not always the same.
+    pub(super) fn factor(&self, inst: &Inst, scalar: Slot) -> Option<i64> {
+        let is_it = |term: &&(usize, u8, i64)| inst.ins[term.0] == scalar;
+        if let Some(rest) = &self.rest
+            && rest.of.terms.iter().any(|term| is_it(&term))
+        {
+            return None;
+        }
+        let terms = self.terms.iter().filter(is_it);
+        Some(terms.fold(0, |sum, term| sum.wrapping_add(term.2)))
     }
 
     #[inline]
@@ -47,6 +66,10 @@ impl Value {
             let slot = inst.ins[operand];
             let bits = frame.uniform(slot).unwrap_or_else(|| frame.scalar::<u64>(slot));
             sum = sum.wrapping_add(sign_extend(bits, bytes as usize).wrapping_mul(factor));
+        }
+        if let Some(rest) = &self.rest {
+            let left = rest.of.now(inst, frame).wrapping_rem(rest.divisor);
+            sum = sum.wrapping_add(left.wrapping_mul(rest.times));
         }
         sum
     }

@@ -120,14 +120,14 @@ impl Placed {
     ) -> Option<(i64, u64)> {
         let mut more = i64::try_from(most).ok()?;
         for mask in &self.place.masks {
-            let step = mask.value.factor(inst, scalar).checked_mul(by)?;
+            let step = mask.value.factor(inst, scalar)?.checked_mul(by)?;
             if step != 0 {
                 // Between two turns in which all lanes are active there is none in which one is not.
                 let high = mask.value.now(inst, &machine.frame).checked_add(mask.reach)?;
                 more = more.min(times(high, step, -1)?);
             }
         }
-        let step = self.place.value.factor(inst, scalar).checked_mul(by)?;
+        let step = self.place.value.factor(inst, scalar)?.checked_mul(by)?;
         let target = machine.context.memory.target(self.place.tensor)?;
         let room = i64::try_from(target.len)
             .ok()?
