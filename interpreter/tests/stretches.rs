@@ -185,10 +185,7 @@ fn what_one_program_does_wrong_is_found_in_it() {
             ..PLAIN
         },
         // Rows of four, and of five blocks, which all programs read.
-        Case {
-            again: 512,
-            ..PLAIN
-        },
+        Case { again: 512, ..PLAIN },
         Case { again: 640, ..PLAIN },
         // The last programs are outside.
         Case {
