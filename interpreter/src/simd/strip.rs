@@ -404,7 +404,8 @@ impl<'a> Ready<'a> {
     }
 
     /// Runs the operations on all lanes: whether a NaN or an infinity was written to a tensor. Between two turns the
-    /// room is theirs and that of others that are ready.
+    /// room is theirs and that of others that are ready, whose operands of one number are the same number or tile: what is
+    /// spread there once is not spread again.
     ///
     /// # Panics
     /// If an operation names what is not there.
