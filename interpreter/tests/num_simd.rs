@@ -343,7 +343,9 @@ fn exponentials_of_slices_are_those_of_lanes_on_every_level() {
     ];
     let mut x: Vec<f32> = (0..=u32::MAX).step_by(65521).map(f32::from_bits).collect();
     x.extend((0..20000).map(|i| (i as f32 - 12000.0) * 0.0125));
-    // Where erf is not yet 1, and beyond.
+    // Where erf turns to another formula and to 1, and what is no number; then where it is not yet 1, and beyond.
+    let turns = [0.0f32, 0.86, 4.0, f32::INFINITY, f32::NAN].map(|x| [x.next_down(), x, x.next_up()]);
+    x.extend(turns.into_iter().flatten().flat_map(|x| [x, -x]));
     x.extend((0..=8f32.to_bits()).step_by(9_973).map(f32::from_bits));
     x.extend(ends.into_iter().flat_map(|x| [x.next_down(), x, x.next_up()]));
     for cpu in levels() {

@@ -1,5 +1,6 @@
-//! The exponentials of [`crate::num`], and the error function, which has one in it, on slices, by two instructions that only AVX-512 has: one rounds to an integer,
-//! one multiplies with a power of two and rounds once, below the smallest normal number too.
+//! The exponentials of [`crate::num`], and the error function, which has one in it, on slices, by two instructions that only
+//! AVX-512 has: one rounds to an integer, one multiplies with a power of two and rounds once, below the smallest normal number
+//! too.
 //!
 //! The other operations are those of the lane functions, in their order, so that the bits are the same. What is below the limits of
 //! those vanishes here too, whatever it is on the way.
